@@ -25,6 +25,12 @@ MPI_NAMES = {'buf': 'a->data', 'offset': 'a->at', 'whence': 'MPI_SEEK_SET', 'fla
 # call. {call} is the call with its arguments, {name} its name. None: the runner has a function of its own.
 RESULT = 'return {call};'
 PRINT = 'return a->len > INT_MAX ? 0 : {name}(%s, "%%.*s", (int)a->len, (const char *)a->buf);'
+SCAN = '''char format[40] = "%%1[\\n]%%n"; // the data has no line ends: moves nothing
+    int moved = 0;
+    if (a->len >= INT_MAX) return 0;
+    if (a->len) snprintf(format, sizeof format, "%%%%%%zuc%%%%n", a->len);
+    %s, format, a->buf, &moved);
+    return moved;'''
 FORMS = {
     'name': ('NAME', RESULT),
     'names': ('NAMES', RESULT),
@@ -70,15 +76,18 @@ FORMS = {
     for (int byte; moved < a->len && (byte = {name}(a->stream)) != EOF; moved++) data[moved] = (unsigned char)byte;
     return (int64_t)moved;'''),
     'print': ('STDIO_TRANSFER', PRINT % 'a->stream'),
-    'print_list': ('STDIO_TRANSFER', '''return a->len > INT_MAX ? 0 : replay_print({name}, a->stream, "%.*s", (int)a->len,
-                                           (const char *)a->buf);'''),
+    'print_list': ('STDIO_TRANSFER', '''return a->len > INT_MAX ? 0 : replay_list({name}, a->stream, "%.*s", (int)a->len,
+                                          (const char *)a->buf);'''),
     'put_text': ('STDIO_TRANSFER', '''char *end = (char *)a->buf + a->len, behind = *end;
     *end = 0;
     bool put = {name}(a->buf, a->stream) >= 0;
     *end = behind;
     return put ? (int64_t)a->len : 0;'''),
-    'get_text': ('STDIO_TRANSFER', '''if (!a->len || a->len >= INT_MAX) return (int64_t)fread(a->buf, 1, a->len, a->stream);
-    return {name}(a->buf, (int)a->len + 1, a->stream) ? (int64_t)strlen(a->buf) : 0;'''),
+    'get_text': ('STDIO_TRANSFER', '''if (a->len >= INT_MAX) return 0;
+    int room = a->len ? (int)a->len + 1 : 2; // it moved nothing at the end of the file
+    return {name}(a->buf, room, a->stream) ? (int64_t)strlen(a->buf) : 0;'''),
+    'scan_text': ('STDIO_TRANSFER', SCAN % '{name}(a->stream'),
+    'scan_list': ('STDIO_TRANSFER', SCAN % 'replay_list({name}, a->stream'),
     'mpi': ('MPI', RESULT),
     'mpi_view': ('MPI_VIEW', None),
 }

@@ -243,6 +243,29 @@ for i in range(10): libc.fgetc(stream)
 libc.fclose(stream)
 """))
 
+    def test_formatted_text(self):
+        """Calls that look for numbers or ends of lines are made again, or one of the same cost."""
+        log = self.record_python("""import ctypes
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+stream = ctypes.c_void_p(libc.fopen(b'text', b'w+'))
+for i in range(20): libc.fprintf(stream, b'%d lines%c', i, 10)
+libc.fflush(None)
+libc.rewind(stream)
+number, room = ctypes.c_int(), ctypes.c_size_t()
+word, line = ctypes.create_string_buffer(20), ctypes.c_char_p()
+for i in range(10): libc.fscanf(stream, b'%d %19s', ctypes.byref(number), word)
+for i in range(5): libc.getline(ctypes.byref(line), ctypes.byref(room), stream)
+while libc.fgets(word, 20, stream): pass
+libc.fscanf(stream, b'%d', ctypes.byref(number))
+libc.fclose(stream)
+""")
+        self.check(log, '--log', self.path('again.ioseer'))
+        calls = [event['op'] for event in self.json('dump', '--json', '--layer', 'stdio', self.path('again.ioseer'))
+                 if not event['file'] or event['file'].startswith(self.target)]
+        self.assertEqual([calls.count(call) for call in ('fprintf', 'fflush', 'fscanf', 'fgets', 'fread')],
+                         [20, 1, 11, 5 + 7, 0])  # the last one finds nothing
+
     def test_names(self):
         """Folders, links and names that are only looked up; some of them existed before."""
         for name in ('old/deep', 'empty'):

@@ -89,5 +89,5 @@ static inline const struct replay_call *replay_call_of(const struct model_step *
     return &replay_calls[step->kind->call_id];
 }
 
-// For functions that take a list: `print` is vfprintf.
-int replay_print(int (*print)(FILE *, const char *, va_list), FILE *stream, const char *format, ...);
+// For functions that take a list: vfprintf and vfscanf.
+int replay_list(int (*call)(FILE *, const char *, va_list), FILE *stream, const char *format, ...);

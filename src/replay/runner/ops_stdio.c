@@ -64,12 +64,12 @@ static void stdio_make_ready(const struct runner *runner, struct replay_file *fi
 
 // --- transfers
 
-int replay_print(int (*print)(FILE *, const char *, va_list), FILE *stream, const char *format, ...) {
+int replay_list(int (*call)(FILE *, const char *, va_list), FILE *stream, const char *format, ...) {
     va_list list;
     va_start(list, format);
-    int length = print(stream, format, list);
+    int result = call(stream, format, list);
     va_end(list);
-    return length;
+    return result;
 }
 
 // A file with two streams: makes the one that can do this the current one.
@@ -107,11 +107,13 @@ static int64_t stdio_transfer(struct replay_thread *thread, struct replay_file *
 
 static int64_t stdio_other(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     const struct replay_call *call = replay_call_of(step);
+    bool flushes = step->kind->class == CLASS_SYNC;
+    if (flushes && !file) return call->run(&(struct replay_arguments){.stream = NULL}) < 0 ? -errno : 0; // all streams
     if (!file || !file->stdio || (call->form != REPLAY_STDIO && call->form != REPLAY_STDIO_SEEK)) {
         operations_skip(thread->runner, step);
         return 0;
     }
-    if (step->kind->class == CLASS_SYNC) choose_stream(file, CLASS_SYNC);
+    if (flushes) choose_stream(file, CLASS_SYNC);
     struct replay_arguments a = {.stream = file->stdio, .off = step->op->at[AT_OFFSET]};
     if (call->run(&a) < 0) return -errno;
     if (call->form == REPLAY_STDIO_SEEK) file->position = a.off;
