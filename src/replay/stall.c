@@ -10,6 +10,8 @@
 #include "base/clock.h"
 
 #define LOOK_SECONDS 1.0
+#define START_SECONDS 10.0 // a busy machine needs some for MPI_Init, and a launcher some for each process
+#define START_SECONDS_EACH 0.01
 #define SLOWEST_BYTES_PER_SECOND 1048576.0 // a storage that needs longer for the transfers under way counts as stuck
 
 // --- what processes wait for
@@ -96,7 +98,8 @@ bool stall_found(struct stall *stall, char *why, size_t room) {
     stall->sum = sum;
     stall->looked = now;
     double quiet = now - stall->changed;
-    bool found = quiet > stall->limit + bytes / SLOWEST_BYTES_PER_SECOND;
+    double starts = started < stall->np ? START_SECONDS + stall->np * START_SECONDS_EACH : 0;
+    bool found = quiet > stall->limit + starts + bytes / SLOWEST_BYTES_PER_SECOND;
     struct text text = {why, room};
     if (found && !started)
         add(&text, "no process has started for %.0f s", quiet);

@@ -162,7 +162,7 @@ for _ in range(40):
         del family['others'][1]['items'][-1]['after']
         with open(self.path('model'), 'w', encoding='utf-8') as out:
             json.dump(model, out)
-        where = r'stalled: no operation ended for \d s: ranks 0-2 wait in MPI_File_write_at_all \(file ior.dat\), ' \
+        where = r'stalled: no operation ended for \d+ s: ranks 0-2 wait in MPI_File_write_at_all \(file ior.dat\), ' \
                 r'rank 3 waits in MPI_File_close \(file ior.dat\)\n$'
         words = (self.path('model'), '--on', self.target, '--launcher', ' '.join(LAUNCHERS[mpi]) + ' -n {np}')
         self.assertRegex(self.stalled('replay', *words), f'^ioseer replay: {where}')
@@ -178,7 +178,7 @@ for _ in range(40):
         if not shutil.which('mpiexec.mpich'):
             self.skipTest('no mpich')
         found = self.stalled('replay', self.log('mpich'), '--on', self.target, '--launcher', 'tail -f')
-        self.assertRegex(found, r'^ioseer replay: stalled: no process has started for \d s\n$')
+        self.assertRegex(found, r'^ioseer replay: stalled: no process has started for \d+ s\n$')
 
     def test_stopped(self):
         """Without MPI: a process that does not go on. Pauses longer than --stall are not a stall."""
@@ -194,7 +194,7 @@ for _ in range(3):
                                   env={**os.environ, 'TMPDIR': self.work})
         self.assertTrue(wait_until(lambda: self.kill_one(signal.SIGSTOP, ['ioseer-replay-serial'])))
         _, errors = replay.communicate(timeout=PATIENCE_SECONDS)
-        self.assertRegex(errors, r'^ioseer replay: stalled: no (operation ended|process has started) for \d s')
+        self.assertRegex(errors, r'^ioseer replay: stalled: no (operation ended|process has started) for \d+ s')
         self.assertEqual(replay.returncode, 1)
         self.check_nothing_left()
 
