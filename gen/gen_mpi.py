@@ -15,9 +15,23 @@ def write_names(tables):
 
 def function(kind, call, name, lines, attribute=''):
     params = ', '.join(p.text for p in call.params) or 'void'
-    yield f'static {attribute}int {kind}_{name}({params})\n{{'
+    yield f'{attribute or "static "}int {kind}_{name}({params})\n{{'
     yield from (f'    {line}' for line in lines)
     yield '}\n'
+
+
+def partners(call):
+    """What plugin_add_partner gets after the call: role, communicator, peer."""
+    role = call.word('partner', None)
+    if not role:
+        return []
+    comm, peer = call.role('comm'), call.role('peer=0')
+    if role == 'both':
+        source = f"mpi_source({call.role('source')}, {call.role('status')})"
+        return [f'PARTNER_SEND, {comm}, {peer}', f'PARTNER_RECEIVE, {comm}, {source}']
+    if role == 'receive':
+        peer = f"mpi_source({peer}, {call.role('status')})"
+    return [f'PARTNER_{role.upper()}, {comm}, {peer}']
 
 
 def recorded(tables, call, real):
@@ -28,7 +42,28 @@ def recorded(tables, call, real):
         lines += ['probe.caller = (uintptr_t)__builtin_return_address(0);']
     if call.cls != 'write' and any(p.role == 'status' for p in call.params):  # a write moves all that it is asked to
         lines += ['if (status == MPI_STATUS_IGNORE) status = mpi_own_status(&probe);']
-    return lines + [f'{enter};', f'int result = {real};', f'{leave};', 'return result;']
+    added = [f'if (result == MPI_SUCCESS) plugin_add_partner({partner});' for partner in partners(call)]
+    return lines + [f'{enter};', f'int result = {real};', f'{leave};', *added, 'return result;']
+
+
+def quick(tables, call, name, real):
+    """The hot path counts the partner before the call, while its arguments are in registers. Whatever is not known yet is
+    found out of line, and the call begins anew."""
+    arguments = call.arguments()
+    enter, leave = (part.replace('(', '_quickly(', 1) for part in tables.probe_calls(call))
+    partner = f"PARTNER_{call.word('partner', '').upper()}, {call.role('comm')}, {call.role('peer=0')}"
+    yield f"static int shim_{name}({', '.join(p.text for p in call.params)});\n"
+    yield from function('miss', call, name, [
+        f'if (plugin_prepare_partner({partner})) return shim_{name}({arguments});', *recorded(tables, call, real)], 'static MPI_RARE ')
+    lines = ['struct mpi_probe probe;', f'if (UNLIKELY(!mpi_count_partner({partner}))) return miss_{name}({arguments});']
+    if 'enter_move_' in enter:
+        type_ = call.role('type')
+        yield from function('type', call, name, [
+            f'mpi_uncount_partner({partner});', f'plugin_type_bytes(plugin_thread, {type_});',
+            f'return shim_{name}({arguments});'], 'static MPI_RARE ')
+        lines += [f'if (UNLIKELY(!mpi_knows_type({type_}))) return type_{name}({arguments});']
+    yield from function('record', call, name, [
+        *lines, f'{enter};', f'int result = {real};', f'{leave};', 'return result;'], 'MPI_SHIM ')
 
 
 def write_shim(tables, call, name):
@@ -43,10 +78,13 @@ def write_shim(tables, call, name):
         plain.probe = 'mpi_done'
         plain = recorded(tables, plain, real)
         lines[3:] = ['if (probe.wait) ' + lines[3]] + plain[3:]
-        yield from function('wait', call, name, lines, 'MPI_RARE ')
+        yield from function('wait', call, name, lines, 'static MPI_RARE ')
         lines = [f'if (UNLIKELY(plugin_waits_for_io())) return wait_{name}({arguments});'] + plain
-    yield from function('record', call, name, lines, 'MPI_RECORDED ')
-    yield from function('first', call, name, [f'return plugin_find_thread() ? {record} : {real};'], 'MPI_RARE ')
+    if call.word('partner', 'both') == 'both':
+        yield from function('record', call, name, lines, 'MPI_SHIM ')
+    else:
+        yield from quick(tables, call, name, real)
+    yield from function('first', call, name, [f'return plugin_find_thread() ? {record} : {real};'], 'static MPI_RARE ')
     yield from function('shim', call, name, [
         'const struct thread *thread = plugin_thread;',
         f'if (LIKELY(thread->outside_mpi)) return {record};',

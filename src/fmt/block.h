@@ -26,6 +26,7 @@ enum log_block_type {
 enum log_feature { // bits that a reader must know; an unknown one means ERR_VERSION
     FEATURE_NONE = 0,
     FEATURE_MPI = 1 << 0, // event streams may hold communication and calls that were left open (KIND_COMM, KIND_LEAVE)
+    FEATURE_PARTNERS = 1 << 1, // and with whom it was (KIND_PARTNERS)
 };
 
 struct log_header {

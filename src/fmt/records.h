@@ -24,6 +24,7 @@ enum record_kind {
     RECORD_PROCESS_DATATYPE = 16, // log only, as RECORD_PROCESS_FILE
     RECORD_PROCESS_HINTS = 17,
     RECORD_DEVICE = 18, // a block device, and what it did while the job ran
+    RECORD_COMMUNICATOR = 19,
 };
 
 enum job_key {
@@ -140,7 +141,7 @@ enum loss_reason {
     LOSS_NO_NAME = 10,      // opened files without a known name; they have one common name
     LOSS_SANDBOX = 11,      // threads that entered a sandbox (seccomp) and were not recorded from there on
     LOSS_MAPPINGS = 12,     // mappings of files that did not fit the recorder's table: syncs and unmaps are not seen
-    LOSS_TABLE_FULL = 13,   // datatypes and hints after their cap: events do not have them
+    LOSS_TABLE_FULL = 13,   // datatypes, hints and communicators after their cap: events do not have them
     LOSS_NO_PLUGIN = 14,    // processes with an MPI for which the recorder has no plugin, or one of another build
 };
 
@@ -191,6 +192,21 @@ enum device_key {
     DEVICE_UNDER = 7,    // st_dev of the files that lie on it, one field each; in a log only of files that occur there
     DEVICE_MONO_NS = 8,  // spill only: start of the samples
     DEVICE_EPOCH_NS = 9,
+};
+
+// Of one process. Members are ranks in MPI_COMM_WORLD (fmt/communicator.h).
+enum communicator_key {
+    COMMUNICATOR_PROCESS = 1, // log only
+    COMMUNICATOR_NUMBER = 2,  // in the process: 1 MPI_COMM_WORLD, 2 MPI_COMM_SELF, then in the order of creation
+    COMMUNICATOR_ORIGIN = 3,  // enum comm_origin
+    COMMUNICATOR_PARENT = 4,  // number of the communicator that it was made from
+    COMMUNICATOR_ORDINAL = 5, // collective creations on the parent before this one
+    COMMUNICATOR_SIZE = 6,
+    COMMUNICATOR_MEMBERS = 7,
+    COMMUNICATOR_HASH = 8,        // of all members; only if the list is cut
+    COMMUNICATOR_REMOTE_SIZE = 9, // the other group of an inter-communicator
+    COMMUNICATOR_REMOTE_MEMBERS = 10,
+    COMMUNICATOR_REMOTE_HASH = 11,
 };
 
 // The index holds one of these per block; the summary of an event block lets a viewer draw it without reading it.

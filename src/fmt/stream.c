@@ -18,6 +18,7 @@ void stream_decoder_init(struct stream_decoder *d, const struct stream_start *st
     d->lost = 0;
     d->comm_mask = 0;
     d->comm_number = STREAM_NO_PARENT;
+    d->partner_count = 0;
     for (unsigned i = 0; i < STREAM_SLOTS; i++) d->slot[i].defined = false;
 }
 
@@ -80,9 +81,45 @@ static int decode_comm(struct stream_decoder *d, struct values *values) {
     return 0;
 }
 
+static bool is_same_partner(const struct stream_partner *a, const struct stream_partner *b) {
+    return a->comm == b->comm && a->role == b->role && a->peer == b->peer;
+}
+
+// The last place is for what does not fit.
+static void add_partner(struct stream_decoder *d, struct stream_partner partner) {
+    uint32_t at = 0;
+    while (at < d->partner_count && !is_same_partner(&d->partners[at], &partner)) at++;
+    if (at >= STREAM_MAX_PARTNERS - 1) {
+        at = STREAM_MAX_PARTNERS - 1;
+        partner = (struct stream_partner){.role = PARTNER_MORE, .count = partner.count};
+    }
+    if (at < d->partner_count) {
+        d->partners[at].count += partner.count;
+    } else {
+        d->partners[d->partner_count++] = partner;
+    }
+}
+
+// Adds up like communication, which it is about.
+static int decode_partners(struct stream_decoder *d, struct values *values) {
+    uint64_t count = next_value(values);
+    RETURN_IF(count > STREAM_MAX_PARTNERS || !d->comm_mask, ERR_FORMAT);
+    for (uint64_t i = 0; i < count && values->at; i++) {
+        uint64_t head = next_value(values);
+        struct stream_partner partner = {.comm = (uint32_t)(head >> 3), .role = head & 7, .peer = next_small(values)};
+        RETURN_IF(head >> 3 > UINT32_MAX || partner.role >= PARTNER_ROLES, ERR_FORMAT);
+        partner.count = next_value(values);
+        if (values->at) add_partner(d, partner);
+    }
+    return 0;
+}
+
 static void attach_comm(struct stream_decoder *d, struct stream_event *event) {
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) event->comm[kind] = d->comm[kind];
     event->comm_number = d->comm_number;
+    event->partner_count = d->partner_count;
+    event->partners = d->partners;
+    d->partner_count = 0;
     d->comm_mask = 0;
     d->comm_number = STREAM_NO_PARENT;
 }
@@ -104,6 +141,7 @@ static int decode_control(struct stream_decoder *d, unsigned slot, unsigned kind
         RETURN_IF(d->depth == 0, ERR_FORMAT);
         d->depth--;
         return 0;
+    case KIND_PARTNERS: return decode_partners(d, values);
     default: return ERR_FORMAT;
     }
 }

@@ -35,21 +35,25 @@
 #include <stdint.h>
 
 #include "base/varint.h"
+#include "fmt/communicator.h"
 
-enum { STREAM_SLOTS = 64, STREAM_MAX_RECORD = 512, STREAM_MAX_DEPTH = 32 };
+// No record, together with what must come before it, is longer than STREAM_MAX_RECORD bytes.
+enum { STREAM_SLOTS = 64, STREAM_MAX_RECORD = 2048, STREAM_MAX_DEPTH = 32, STREAM_MAX_PARTNERS = 64 };
 
 enum stream_form { FORM_RUN, FORM_MOVE, FORM_RESIZE, FORM_EXTENDED };
 
 enum stream_kind {
-    KIND_EVENT = 0,  // varint flags (enum event_flag), the fields they announce in that order, gap, duration
-    KIND_SLOT = 1,   // defines the head's slot: varint call, file, handle, flags (enum slot_flag) [, call site]
-    KIND_THREAD = 2, // varint thread id: the following events are of this thread
-    KIND_BEGIN = 3,  // takes the next number; the call is the parent of what follows, until its own event
-    KIND_REOPEN = 4, // varint number: at a chunk's start, a call announced in an earlier chunk; outermost first
-    KIND_LOST = 5,   // varint enum loss_reason, varint number of events
-    KIND_COMM = 6,   // varint advance of the tick, varint mask of enum stream_comm_kind, then for each bit varint
-                     // number, bytes, clock units: communication since the last event
-    KIND_LEAVE = 7,  // closes the innermost announced call; its event comes later, by its number
+    KIND_EVENT = 0,    // varint flags (enum event_flag), the fields they announce in that order, gap, duration
+    KIND_SLOT = 1,     // defines the head's slot: varint call, file, handle, flags (enum slot_flag) [, call site]
+    KIND_THREAD = 2,   // varint thread id: the following events are of this thread
+    KIND_BEGIN = 3,    // takes the next number; the call is the parent of what follows, until its own event
+    KIND_REOPEN = 4,   // varint number: at a chunk's start, a call announced in an earlier chunk; outermost first
+    KIND_LOST = 5,     // varint enum loss_reason, varint number of events
+    KIND_COMM = 6,     // varint advance of the tick, varint mask of enum stream_comm_kind, then for each bit varint
+                       // number, bytes, clock units: communication since the last event
+    KIND_LEAVE = 7,    // closes the innermost announced call; its event comes later, by its number
+    KIND_PARTNERS = 8, // behind KIND_COMM: varint number of entries, each varint communicator << 3 | enum
+                       // partner_role, varint peer, varint number of calls, in the order of first use
 };
 
 enum stream_comm_kind { COMM_SYNCHRONISING, COMM_MOVING, COMM_COMPLETING, STREAM_COMM_KINDS };
@@ -58,6 +62,14 @@ struct stream_comm {
     uint64_t count;
     uint64_t bytes;
     uint64_t units; // in a log event: of its process's clock
+};
+
+// With whom a thread communicated between two events.
+struct stream_partner {
+    uint32_t comm; // the process's number of RECORD_COMMUNICATOR
+    uint32_t role; // enum partner_role
+    uint32_t peer; // rank in the communicator: of the root, the receiver or the sender
+    uint64_t count;
 };
 
 enum event_flag {
@@ -101,6 +113,7 @@ enum event_attribute {
     ATTRIBUTE_ETYPE = 20,      // of a file view: the process's number of RECORD_DATATYPE
     ATTRIBUTE_FILETYPE = 21,
     ATTRIBUTE_DATATYPE = 22, // of a transfer whose memory is not contiguous
+    ATTRIBUTE_COMM = 23,     // of MPI_File_open: the process's number of RECORD_COMMUNICATOR
     ATTRIBUTE_LIMIT = 32
 };
 
@@ -128,8 +141,10 @@ struct stream_event {
     uint64_t tick;
     uint32_t comm_mask; // bit n: comm[n] is set: communication since the stream's last event
     struct stream_comm comm[STREAM_COMM_KINDS];
-    uint64_t comm_number;    // with comm_mask: the call around this one that followed it; STREAM_NO_PARENT: this one
-    uint32_t attribute_mask; // bit n: attribute[n] is set
+    uint64_t comm_number;   // with comm_mask: the call around this one that followed it; STREAM_NO_PARENT: this one
+    uint32_t partner_count; // with comm_mask
+    const struct stream_partner *partners; // with comm_mask; valid until the next event is decoded
+    uint32_t attribute_mask;               // bit n: attribute[n] is set
     uint64_t attribute[ATTRIBUTE_LIMIT];
 };
 
@@ -158,7 +173,9 @@ struct stream_decoder {
     uint64_t tick;
     uint32_t comm_mask; // for the next event; after the last event, what followed it
     struct stream_comm comm[STREAM_COMM_KINDS];
-    uint64_t comm_number; // of the first call announced since; STREAM_NO_PARENT without one
+    uint64_t comm_number;   // of the first call announced since; STREAM_NO_PARENT without one
+    uint32_t partner_count; // with comm_mask
+    struct stream_partner partners[STREAM_MAX_PARTNERS];
     unsigned depth;
     uint64_t open_numbers[STREAM_MAX_DEPTH];
     uint64_t lost; // sum of the KIND_LOST records seen so far

@@ -23,6 +23,7 @@ static void free_process(struct pack_process *process) {
     bytes_free(&process->files);
     bytes_free(&process->datatypes);
     bytes_free(&process->hints);
+    bytes_free(&process->communicators);
     bytes_free(&process->sites);
     lookup_free(&process->streams);
 }
@@ -183,7 +184,7 @@ static struct log_header new_header(const struct pack *pack) {
         .created_ns = clock_ns(CLOCK_REALTIME),
     };
     for (size_t i = 0; i < pack->process_count; i++) {
-        if (pack->process[i].has_rank) header.features |= FEATURE_MPI;
+        if (pack->process[i].has_rank) header.features |= FEATURE_MPI | FEATURE_PARTNERS;
     }
     // Shortly after boot there may be no random numbers; then only the time of creation identifies the log.
     if (getrandom(header.job_id, sizeof header.job_id, GRND_NONBLOCK) < 0) memset(header.job_id, 0, 16);

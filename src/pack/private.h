@@ -27,13 +27,14 @@ struct pack_process {
     uint64_t end_mono_ns;
     bool chars_known;
     uint64_t chars[2];
-    uint64_t load_chars[2]; // before the recorder was loaded
-    uint32_t same_pid;      // place of the earlier process with this pid, or LOOKUP_NONE
-    struct bytes files;     // struct pack_link
-    struct bytes datatypes; // struct pack_link
-    struct bytes hints;     // struct pack_link
-    struct bytes sites;     // struct pack_site
-    struct lookup streams;  // its own stream number -> the log's
+    uint64_t load_chars[2];     // before the recorder was loaded
+    uint32_t same_pid;          // place of the earlier process with this pid, or LOOKUP_NONE
+    struct bytes files;         // struct pack_link
+    struct bytes datatypes;     // struct pack_link
+    struct bytes hints;         // struct pack_link
+    struct bytes communicators; // RECORD_COMMUNICATOR records
+    struct bytes sites;         // struct pack_site
+    struct lookup streams;      // its own stream number -> the log's
     uint64_t damaged_bytes;
 };
 

@@ -4,12 +4,14 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "fmt/communicator.h"
 #include "fmt/datatype.h"
 #include "fmt/fields.h"
 #include "pack/private.h"
 
 enum {
     MAX_ABOUT_BYTES = 4 << 20, // of one process's own description
+    MAX_COMMUNICATOR_BYTES = 64 << 20,
     MAX_CHILD_ENDS = 1 << 20,
 };
 
@@ -94,6 +96,17 @@ static int read_datatype(struct pack *pack, struct pack_process *process, struct
     return read_unique(&pack->datatypes, &process->datatypes, body);
 }
 
+static int read_communicator(struct pack_process *process, struct fields_in body) {
+    struct communicator comm;
+    uint8_t head[2 * VARINT_MAX_BYTES];
+    size_t len = (size_t)(body.end - body.at);
+    FORWARD(communicator_get(body, &comm));
+    RETURN_IF(process->communicators.len + len > MAX_COMMUNICATOR_BYTES, ERR_LIMIT);
+    const uint8_t *end = varint_put(varint_put(head, RECORD_COMMUNICATOR), len);
+    FORWARD(bytes_append(&process->communicators, head, (size_t)(end - head)));
+    return bytes_append(&process->communicators, body.at, len);
+}
+
 static int read_module(struct pack *pack, const struct pack_process *process, struct lookup *modules,
                        struct fields_in body) {
     struct field f[MODULE_PATH + 1];
@@ -137,6 +150,7 @@ static int read_record(struct pack *pack, struct pack_process *process, struct l
     case RECORD_FILE: return read_file(pack, process, body);
     case RECORD_DATATYPE: return read_datatype(pack, process, body);
     case RECORD_HINTS: return read_unique(&pack->hints, &process->hints, body);
+    case RECORD_COMMUNICATOR: return read_communicator(process, body);
     case RECORD_MODULE: return read_module(pack, process, modules, body);
     case RECORD_CALLSITE: return read_callsite(process, modules, body);
     case RECORD_CHILD_END: return read_child_end(pack, process, body);

@@ -126,6 +126,18 @@ static void write_links(struct pack *pack, const struct pack_process *process, u
     }
 }
 
+static void write_communicators(struct pack *pack, const struct pack_process *process) {
+    struct fields_in in = fields_of(&process->communicators), body;
+    unsigned kind;
+    while (fields_next_record(&in, &kind, &body) > 0) {
+        size_t len = (size_t)(body.end - body.at);
+        struct fields_out *out = log_writer_begin(&pack->writer, kind, SMALL_ROOM + len * 2);
+        fields_copy(out, body);
+        fields_number(out, COMMUNICATOR_PROCESS, process->id);
+        log_writer_end(&pack->writer);
+    }
+}
+
 static int write_sites(struct pack *pack, const struct pack_process *process) {
     const struct pack_site *site = (const void *)process->sites.data;
     size_t count = process->sites.len / sizeof *site;
@@ -171,6 +183,7 @@ int pack_write_process(struct pack *pack, struct pack_process *process) {
     write_links(pack, process, RECORD_PROCESS_FILE, &process->files);
     write_links(pack, process, RECORD_PROCESS_DATATYPE, &process->datatypes);
     write_links(pack, process, RECORD_PROCESS_HINTS, &process->hints);
+    write_communicators(pack, process);
     FORWARD(write_streams(pack, process));
     FORWARD(write_sites(pack, process));
     write_losses(pack, process);

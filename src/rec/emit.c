@@ -169,23 +169,57 @@ static void count(struct thread *thread, const struct emission *e) {
     }
 }
 
+// A varint that is mostly a single byte.
+static inline uint8_t *put_small(uint8_t *at, uint64_t value) {
+    if (UNLIKELY(value >= 0x80)) return varint_put_wide(at, value);
+    *at = (uint8_t)value;
+    return at + 1;
+}
+
+static inline uint8_t *put_partner(uint8_t *at, struct partner *partner) {
+    memcpy(at, partner->entry, sizeof partner->entry);
+    at = put_small(at + partner->entry_bytes, partner->calls + 1);
+    partner->calls = PARTNER_IDLE;
+    return at;
+}
+
+// With whom the communication was.
+static inline uint8_t *put_partners(uint8_t *at, struct partners *partners) {
+    struct partner **used = partners->used, **end = used + partners->used_count;
+    at = stream_put_kind(at, 0, KIND_PARTNERS);
+    *at++ = (uint8_t)partners->used_count;
+    do at = put_partner(at, *used++);
+    while (UNLIKELY(used < end));
+    partners->used_count = partners->further_count = 0;
+    return at;
+}
+
+static inline uint8_t *put_comm(uint8_t *at, struct stream_comm *comm) {
+    at = put_small(at, comm->count);
+    at = put_small(at, comm->bytes);
+    at = stream_put_time(at, comm->units);
+    *comm = (struct stream_comm){0};
+    return at;
+}
+
 // Writes the process's tick and the communication since the last event.
 static void write_comm(struct thread *thread) {
     struct stream_writer *writer = &thread->writer;
     uint64_t tick = recorder_tick();
-    uint8_t *at = varint_put(stream_put_kind(writer->at, 0, KIND_COMM), tick - thread->tick_written);
-    uint8_t *mask = at++;
-    *mask = 0;
+    struct stream_comm *comm = thread->comm;
+    uint8_t *at = put_small(stream_put_kind(writer->at, 0, KIND_COMM), tick - thread->tick_written);
+    uint8_t *mask_at = at++;
+    unsigned mask = 0;
+#pragma GCC unroll 3
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
-        struct stream_comm *comm = &thread->comm[kind];
-        if (!comm->count) continue;
-        *mask |= (uint8_t)(1 << kind);
-        at = varint_put(at, comm->count);
-        at = varint_put(at, comm->bytes);
-        at = varint_put(at, comm->units);
-        *comm = (struct stream_comm){0};
+        if (!comm[kind].count) continue;
+        mask |= 1u << kind;
+        at = put_comm(at, &comm[kind]);
     }
-    if (tick == thread->tick_written && !*mask) return;
+    if (tick == thread->tick_written && !mask) return;
+    *mask_at = (uint8_t)mask;
+    // Not before the communication: the partner of a call under way is known, but what it does first is not.
+    if (mask && thread->partners.used_count) at = put_partners(at, &thread->partners);
     thread->tick_written = tick;
     stream_put_commit(writer, at);
 }
@@ -212,14 +246,6 @@ static inline bool make_ready(struct thread *thread) {
     if (tick != thread->tick_written) stream_put_tick(writer, tick - thread->tick_written);
     thread->tick_written = tick;
     return true;
-}
-
-bool emit_next_slowly(struct thread *thread) {
-    if (!thread->saved_limit && thread->writer.limit) {
-        thread->saved_limit = thread->writer.limit;
-        thread->writer.limit = NULL;
-    }
-    return thread->ready;
 }
 
 // Withdraws the announcement of a call if nothing was written after it; returns whether it did.

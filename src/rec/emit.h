@@ -116,7 +116,13 @@ bool emit_next_chunk(struct thread *thread, uint64_t base);
 
 // Makes the thread's next event take the slow path, which writes communication first. The hot path needs no check for
 // this: it finds the chunk full. Returns false if the thread has no state any more, as in emit_left_out.
-bool emit_next_slowly(struct thread *thread);
+static inline bool emit_next_slowly(struct thread *thread) {
+    if (!thread->saved_limit) {
+        thread->saved_limit = thread->writer.limit;
+        thread->writer.limit = NULL;
+    }
+    return thread->ready;
+}
 
 // Begins a call that may have children: events between emit_push and emit_finish are its children, and `emission` is
 // its own event. `known` is the number of the call that this one continues, or CALL_FRAME_SILENT. The announcement is

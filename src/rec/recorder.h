@@ -21,7 +21,14 @@ enum recorder_phase {
     RECORDER_OFF, // there is no job, or no spill file could be made: shims pass through
 };
 
-enum { RECORDER_SETTINGS = 8, RECORDER_PATTERNS = 64, RECORDER_TYPES = 16 };
+enum {
+    RECORDER_SETTINGS = 8,
+    RECORDER_PATTERNS = 64,
+    RECORDER_TYPES = 16,
+    RECORDER_PARTNERS = 32,
+    RECORDER_FURTHER = 23,
+    RECORDER_GROUPS = 8, // partners that are a whole communicator
+};
 
 struct recorder {
     _Atomic int phase;
@@ -60,6 +67,27 @@ struct type_bytes {
     uint64_t bytes;
 };
 
+// With whom a thread communicated, and how often since the last event.
+struct partner {
+    uintptr_t comm;       // handle; 0: none, or it was freed
+    int32_t peer;         // as the program gives it
+    uint32_t entry_bytes; // 0: not a partner (MPI_PROC_NULL)
+    uint8_t entry[8];     // of KIND_PARTNERS, without the number of calls
+    uint64_t calls;       // less 1: the first call of a gap makes it 0, which the hot path notices without a comparison
+};
+
+#define PARTNER_IDLE UINT64_MAX // of `calls`
+
+struct partners {
+    struct partner place[RECORDER_PARTNERS];                                          // by a hash
+    struct partner group[RECORDER_GROUPS];                                            // the same, of PARTNER_ALL
+    struct partner further[RECORDER_FURTHER];                                         // those whose place is taken
+    struct partner *used[RECORDER_PARTNERS + RECORDER_GROUPS + RECORDER_FURTHER + 1]; // in the order of first use
+    uint32_t used_count;
+    uint32_t further_count;
+    struct partner rest; // calls for whose partners there was no room
+};
+
 // Lies on a page that the kernel wipes in a forked child (MADV_WIPEONFORK). `ready` is then false, and the hot path
 // needs no check of process ids.
 struct thread {
@@ -77,8 +105,9 @@ struct thread {
     uint64_t tick_written;     // the tick as the stream has it
     bool in_mpi_setup;         // inside MPI_Init or MPI_Finalize: files that MPI names there are left out
     struct stream_comm *comm;  // in the tally: communication since the last event
-    uint64_t comm_start;       // of the communication call under way
-    uintptr_t type_asked;      // parameter of plugin_ask_type_bytes()
+    uint64_t comm_start;       // of the communication call under way, not shifted
+    struct partners partners;
+    uintptr_t type_asked; // parameter of plugin_ask_type_bytes()
     struct type_bytes types[RECORDER_TYPES];
     uint32_t type_numbers[RECORDER_TYPES]; // 0: not known; 1: contiguous; else the number of its RECORD_DATATYPE + 1
     bool name_taken;                       // by the call under way, which a signal handler may interrupt

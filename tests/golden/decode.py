@@ -34,9 +34,12 @@ CLASSES = {1: 'read', 2: 'write', 3: 'open', 4: 'close', 5: 'sync', 6: 'seek', 7
 HAS_OFFSET, HAS_SIZE, RESULT_IS_SIZE, RESULT_IS_OFFSET, ASYNCHRONOUS, COLLECTIVE = 1, 2, 4, 8, 16, 32
 
 RUN, MOVE, RESIZE, EXTENDED = range(4)
-EVENT, SLOT, THREAD, BEGIN, REOPEN, LOST, COMMUNICATION, LEAVE = range(8)
+EVENT, SLOT, THREAD, BEGIN, REOPEN, LOST, COMMUNICATION, LEAVE, PARTNERS = range(9)
 COMMUNICATION_KINDS = ('synchronising', 'moving', 'completing')
-MPI_FEATURE = 1
+MPI_FEATURE, PARTNERS_FEATURE = 1, 2
+PARTNER_ROLES = ('all', 'from_root', 'to_root', 'send', 'receive', 'more')
+MORE = 5
+MAX_PARTNERS = 64
 HAS_MOVE, NEW_SIZE, HAS_RESULT, HAS_ERROR, BACKWARDS, ANNOUNCED, HAS_ATTRIBUTES, NO_OFFSET, NO_RESULT = \
     (1 << bit for bit in range(9))
 EVENT_FLAGS = (1 << 9) - 1
@@ -162,7 +165,7 @@ def check_header(log, problems):
     _, min_reader, length, features = struct.unpack_from('<HHIQ', log, 8)
     if xxh64(log[:56]) != int.from_bytes(log[56:64], 'little'):
         problems.append('the header of the log is damaged')
-    elif min_reader > VERSION or features & ~MPI_FEATURE or length != HEADER_BYTES:
+    elif min_reader > VERSION or features & ~(MPI_FEATURE | PARTNERS_FEATURE) or length != HEADER_BYTES:
         raise NotALog('the log is of a newer version')
 
 
@@ -459,7 +462,14 @@ class Event:
         self.result_given, self.result, self.error = False, None, 0  # a result not given follows from the traits
         self.number = self.parent = self.start = self.end = self.tick = None
         self.attributes = {}
-        self.communication, self.announced = {}, None
+        self.communication, self.announced, self.partners = {}, None, {}
+
+
+def add_partner(partners, partner, calls):
+    """The last place is for all that have none."""
+    if partner not in partners and len(partners) >= MAX_PARTNERS - 1:
+        partner = 0, MORE, 0
+    partners[partner] = partners.get(partner, 0) + calls
 
 
 class Chunk:
@@ -470,6 +480,7 @@ class Chunk:
         self.number, self.clock, self.tid, self.tick = block.first, block.base, block.tid, block.tick
         self.open, self.slots = [], {}
         self.communication, self.announced = {}, None  # since the last event; the first call begun since
+        self.partners = {}  # (communicator, role, peer): calls
 
     def events(self):
         """Yields the events up to the end or to the first damage, which it raises."""
@@ -504,6 +515,8 @@ class Chunk:
             self.open.pop()
         elif kind == COMMUNICATION:
             self.add_communication()
+        elif kind == PARTNERS:
+            self.add_partners()
         elif kind == LOST:
             self.cursor.varint()
             self.cursor.varint()
@@ -520,6 +533,17 @@ class Chunk:
         self.tick += advance
         for kind, values in taken.items():
             self.communication[kind] = [a + b for a, b in zip(self.communication.get(kind, (0, 0, 0)), values)]
+
+    def add_partners(self):
+        count = self.cursor.varint()
+        if count > MAX_PARTNERS or not self.communication:
+            raise Damage('partners of no communication, or too many')
+        for _ in range(count):
+            head = self.cursor.varint()
+            if head & 7 >= len(PARTNER_ROLES) or head >> 3 > MASK32:
+                raise Damage('an unknown role, or a communicator over 32 bits')
+            partner, calls = (head >> 3, head & 7, self.cursor.varint(MASK32)), self.cursor.varint()
+            add_partner(self.partners, partner, calls)
 
     def plain_event(self, slot, form):
         moved = slot.displacement
@@ -568,8 +592,8 @@ class Chunk:
         if OWN_NUMBER in event.attributes:
             event.number, event.parent = event.attributes[OWN_NUMBER], None
         event.tick = event.attributes.get(TICK, self.tick)
-        event.communication, event.announced = self.communication, self.announced
-        self.communication, self.announced = {}, None
+        event.communication, event.announced, event.partners = self.communication, self.announced, self.partners
+        self.communication, self.announced, self.partners = {}, None, {}
         return event
 
 

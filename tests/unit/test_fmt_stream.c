@@ -300,6 +300,41 @@ static void test_communication(void **state) {
     free(sample);
 }
 
+static void put_partner(struct stream_writer *writer, uint64_t comm, enum partner_role role, uint64_t peer,
+                        uint64_t count) {
+    stream_put_control(writer, KIND_COMM, (uint64_t[]){1, 1, 1, 0, 5}, 5);
+    stream_put_control(writer, KIND_PARTNERS, (uint64_t[]){1, comm << 3 | role, peer, count}, 4);
+}
+
+// Partners add up until the next event; those that do not fit become one entry.
+static void test_partners(void **state) {
+    (void)state;
+    struct sample *sample = sample_new();
+    struct stream_writer *writer = &sample->writer;
+    stream_put_slot(writer, 0, 1, CALL_write, 1, 0, 0, 0);
+    put_partner(writer, 3, PARTNER_SEND, 7, 2);
+    put_partner(writer, 1, PARTNER_ALL, 0, 1);
+    put_partner(writer, 3, PARTNER_SEND, 7, 5);
+    put_partner(writer, 3, PARTNER_RECEIVE, 7, 5);
+    stream_put_plain(writer, 0, 0, 8, BASE + 100, BASE + 120);
+    for (unsigned i = 0; i < 100; i++) put_partner(writer, 1, PARTNER_SEND, i, 1);
+    stream_put_plain(writer, 0, 0, 8, BASE + 130, BASE + 140);
+
+    struct stream_decoder decoder = decoder_of(sample->data, sample->used);
+    struct stream_event event = next(&decoder);
+    const struct stream_partner *partner = event.partners;
+    assert_int_equal(event.partner_count, 3);
+    assert_true(partner[0].comm == 3 && partner[0].role == PARTNER_SEND && partner[0].peer == 7);
+    assert_int_equal(partner[0].count, 7);
+    assert_true(partner[1].comm == 1 && partner[1].role == PARTNER_ALL && partner[1].count == 1);
+    assert_true(partner[2].role == PARTNER_RECEIVE && partner[2].count == 5);
+    event = next(&decoder);
+    assert_int_equal(event.partner_count, STREAM_MAX_PARTNERS);
+    assert_true(event.partners[62].peer == 62 && event.partners[62].count == 1);
+    assert_true(event.partners[63].role == PARTNER_MORE && event.partners[63].count == 37);
+    free(sample);
+}
+
 static int decode_bytes(const char *bytes, size_t len) {
     struct stream_decoder decoder = decoder_of((const uint8_t *)bytes, len);
     struct stream_event event;
@@ -309,17 +344,24 @@ static int decode_bytes(const char *bytes, size_t len) {
     return more;
 }
 
+#define COMM "\x03\x06\x01\x01\x01\x00\x05" // one call that synchronises
+
 static void test_refused(void **state) {
     (void)state;
     assert_int_equal(decode_bytes("", 0), 0);
-    assert_int_equal(decode_bytes("\x00\x01\x01", 3), ERR_FORMAT);             // a run in a slot that is not defined
-    assert_int_equal(decode_bytes("\x03\x00\x00\x01\x01", 5), ERR_FORMAT);     // an event there
-    assert_int_equal(decode_bytes("\x03\x08", 2), ERR_FORMAT);                 // a kind that is not known
-    assert_int_equal(decode_bytes("\x03\x06\x01\x08", 4), ERR_FORMAT);         // a kind of communication neither
-    assert_int_equal(decode_bytes("\x03\x06\x01\x01\x01", 5), ERR_FORMAT);     // communication, cut off
-    assert_int_equal(decode_bytes("\x03\x07", 2), ERR_FORMAT);                 // leaves nothing
-    assert_int_equal(decode_bytes("\x03", 1), ERR_FORMAT);                     // cut off
-    assert_int_equal(decode_bytes("\x03\x01\x01\x01\x01\x04", 6), ERR_FORMAT); // a flag that is not known
+    assert_int_equal(decode_bytes("\x00\x01\x01", 3), ERR_FORMAT);         // a run in a slot that is not defined
+    assert_int_equal(decode_bytes("\x03\x00\x00\x01\x01", 5), ERR_FORMAT); // an event there
+    assert_int_equal(decode_bytes("\x03\x09", 2), ERR_FORMAT);             // a kind that is not known
+    assert_int_equal(decode_bytes("\x03\x08\x00", 3), ERR_FORMAT);         // partners without communication
+    assert_int_equal(decode_bytes(COMM "\x03\x08\x01\x08\x00\x01", 13), 0);
+    assert_int_equal(decode_bytes(COMM "\x03\x08\x01\x0e\x00\x01", 13), ERR_FORMAT); // a role that is not known
+    assert_int_equal(decode_bytes(COMM "\x03\x08\x02\x08\x00\x01", 13), ERR_FORMAT); // a partner is cut off
+    assert_int_equal(decode_bytes(COMM "\x03\x08\x41", 10), ERR_FORMAT);             // too many partners
+    assert_int_equal(decode_bytes("\x03\x06\x01\x08", 4), ERR_FORMAT);               // a kind of communication neither
+    assert_int_equal(decode_bytes("\x03\x06\x01\x01\x01", 5), ERR_FORMAT);           // communication, cut off
+    assert_int_equal(decode_bytes("\x03\x07", 2), ERR_FORMAT);                       // leaves nothing
+    assert_int_equal(decode_bytes("\x03", 1), ERR_FORMAT);                           // cut off
+    assert_int_equal(decode_bytes("\x03\x01\x01\x01\x01\x04", 6), ERR_FORMAT);       // a flag that is not known
     assert_int_equal(decode_bytes("\x03\x01\x01\x01\x01\x00\x03\x00\x20\x00\x00", 11), ERR_FORMAT); // ends nothing
     char deep[2 * (STREAM_MAX_DEPTH + 1)];
     for (unsigned i = 0; i < sizeof deep; i += 2) deep[i] = 3, deep[i + 1] = KIND_BEGIN;
@@ -356,9 +398,10 @@ static void test_damage(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_run),     cmocka_unit_test(test_random),    cmocka_unit_test(test_errors_and_attributes),
-        cmocka_unit_test(test_nesting), cmocka_unit_test(test_left_open), cmocka_unit_test(test_communication),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_damage),    cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_run),      cmocka_unit_test(test_random),    cmocka_unit_test(test_errors_and_attributes),
+        cmocka_unit_test(test_nesting),  cmocka_unit_test(test_left_open), cmocka_unit_test(test_communication),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_damage),    cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_partners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "rec/emit.h"
 #include "rec/interned.h"
 #include "rec/memory.h"
+#include "rec/spill.h"
 
 enum mpi_slot {
 #define MPI_SLOT(name) SLOT_##name,
@@ -19,9 +20,9 @@ enum mpi_slot {
 // Functions of the core that a plugin calls by their own names.
 // clang-format off
 #define CORE_FUNCTIONS(NAME)                                                                                           \
-    NAME(emit_deferred) NAME(emit_finish) NAME(emit_leave) NAME(emit_next_slowly) NAME(emit_push)                      \
-    NAME(emit_push_choice) NAME(handles_new_serial) NAME(interned_number) NAME(memory_alloc) NAME(pending_add)         \
-    NAME(pending_emit) NAME(pending_find) NAME(pending_remove)
+    NAME(emit_deferred) NAME(emit_finish) NAME(emit_leave) NAME(emit_push) NAME(emit_push_choice)                      \
+    NAME(handles_new_serial) NAME(interned_number) NAME(memory_alloc) NAME(pending_add)         \
+    NAME(pending_emit) NAME(pending_find) NAME(pending_remove) NAME(spill_count_loss)
 // clang-format on
 
 // What the core gives to a plugin. The plugin cannot link to the core, which exports only the calls in the table.
@@ -31,7 +32,8 @@ struct mpi_core {
     struct thread *(*thread)(void);
     struct file *(*file)(const char *path); // entry of a name; NULL if it is left out
     void (*describe)(int rank, int size, int local_rank, const char *library);
-    _Atomic uint64_t **tick; // recorder.tick
+    void (*record)(unsigned kind, const uint8_t *fields, size_t len); // appends a record, if there is a trace
+    _Atomic uint64_t **tick;                                          // recorder.tick
     const bool *event_clock_uses_ns;
 #define CORE_POINTER(name) __typeof__(&name) name;
     CORE_FUNCTIONS(CORE_POINTER)

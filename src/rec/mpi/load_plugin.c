@@ -9,7 +9,6 @@
 #include "rec/probe/probe.h"
 #include "rec/real.h"
 #include "rec/recorder.h"
-#include "rec/spill.h"
 
 extern void *mpi_slots[MPI_SLOTS]; // cpu.c: the stubs jump through these
 
@@ -60,6 +59,22 @@ static void describe(int rank, int size, int local_rank, const char *library) {
     emit_unclaim(thread);
 }
 
+static void record(unsigned kind, const uint8_t *fields, size_t len) {
+    enum { HEAD_BYTES = 32 };
+    struct fields_out out;
+    struct thread *thread = recorder_thread();
+    if (!thread || thread->trace_ended || !recorder.trace_cap || !emit_claim(thread)) return;
+    if (spill_begin_record(&out, HEAD_BYTES + len)) {
+        fields_begin(&out, kind);
+        fields_copy(&out, (struct fields_in){.at = fields, .end = fields + len});
+        fields_end(&out);
+        spill_end_record(&out);
+    } else {
+        spill_count_loss(LOSS_TABLE_FULL, 1);
+    }
+    emit_unclaim(thread);
+}
+
 static struct thread *current(void) { return recorder_thread(); }
 
 static const struct mpi_core core = {.real = real_functions,
@@ -67,6 +82,7 @@ static const struct mpi_core core = {.real = real_functions,
                                      .thread = current,
                                      .file = file_of,
                                      .describe = describe,
+                                     .record = record,
                                      .tick = &recorder.tick,
                                      .event_clock_uses_ns = &event_clock_uses_ns,
 #define CORE_FUNCTION(name) .name = name,

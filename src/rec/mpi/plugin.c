@@ -79,6 +79,20 @@ void mpi_enter_type_free(struct mpi_probe *p, const MPI_Datatype *type) {
     }
 }
 
+// Its thread may be using the place for another communicator just now.
+static void forget_partner(struct partner *partner, MPI_Comm comm) {
+    uintptr_t handle = (uintptr_t)comm;
+    __atomic_compare_exchange_n(&partner->comm, &handle, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+void plugin_forget_comm(MPI_Comm comm) {
+    for (struct known_thread *known = threads; known; known = known->next) {
+        struct partners *partners = &known->thread->partners;
+        for (unsigned i = 0; i < RECORDER_PARTNERS; i++) forget_partner(&partners->place[i], comm);
+        for (unsigned i = 0; i < RECORDER_GROUPS; i++) forget_partner(&partners->group[i], comm);
+    }
+}
+
 // The inline functions of emit.h call these.
 void emit_push(struct thread *thread, struct call_frame *frame, uint64_t known) {
     plugin.core->emit_push(thread, frame, known);
@@ -281,7 +295,7 @@ void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const cha
                     const MPI_File *fh, int result) {
     uint64_t end = plugin_now();
     struct file *name = plugin.core->file(path_of(filename));
-    int size = 0;
+    struct mpi_comm is = {0};
     if (result == MPI_SUCCESS) p->file = file_add(*fh);
     if (p->file) {
         p->file->file = name;
@@ -291,9 +305,10 @@ void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const cha
     }
     struct emission e;
     if (!start_event(&e, p, call, name, end)) return;
-    plugin.mpi.Comm_size(comm, &size);
+    if (!mpi_comm_known(comm, &is) && result == MPI_SUCCESS) is = mpi_comm_of(comm);
     emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)amode);
-    emit_attribute(&e, ATTRIBUTE_COMM_SIZE, (uint32_t)size);
+    if (is.size) emit_attribute(&e, ATTRIBUTE_COMM_SIZE, (uint32_t)is.size);
+    if (is.number) emit_attribute(&e, ATTRIBUTE_COMM, is.number);
     add_hints(&e, info, result == MPI_SUCCESS ? fh : NULL);
     finish_with(p, &e, result);
 }
@@ -512,6 +527,7 @@ void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result) {
     plugin.mpi.Get_library_version(version, &len);
     tidy_version(version);
     plugin.core->describe(rank, size, local_rank(), version);
+    mpi_comm_start();
 }
 
 // --- the plugin
@@ -531,11 +547,17 @@ static void *const *start(const struct mpi_core *core) {
     memcpy(plugin.real, core->real, sizeof plugin.real);
 #ifdef OPEN_MPI
     plugin.world = core->symbol("ompi_mpi_comm_world");
+    plugin.self = core->symbol("ompi_mpi_comm_self");
+    plugin.no_comm = core->symbol("ompi_mpi_comm_null");
+    plugin.no_group = core->symbol("ompi_mpi_group_null");
     plugin.byte = core->symbol("ompi_mpi_byte");
     plugin.no_type = core->symbol("ompi_mpi_datatype_null");
     plugin.no_info = core->symbol("ompi_mpi_info_null");
 #else
     plugin.world = MPI_COMM_WORLD;
+    plugin.self = MPI_COMM_SELF;
+    plugin.no_comm = MPI_COMM_NULL;
+    plugin.no_group = MPI_GROUP_NULL;
     plugin.byte = MPI_BYTE;
     plugin.no_type = MPI_DATATYPE_NULL;
     plugin.no_info = MPI_INFO_NULL;

@@ -6,10 +6,10 @@
 #include <mpi.h>
 
 #include "calls.h"
+#include "fmt/communicator.h"
 #include "rec/mpi/core_interface.h"
 
 #define MPI_SHIM static inline __attribute__((always_inline))
-#define MPI_RECORDED __attribute__((noinline))
 #define MPI_RARE __attribute__((noinline, cold))
 
 // An open MPI file.
@@ -43,6 +43,9 @@ struct mpi_probe {
     bool has_offset;
     MPI_Status own_status; // if the program passed none
     struct mpi_wait *wait; // if there is I/O among the requests, else NULL
+    MPI_Comm comm;         // to be freed
+    struct known_comm *known_comm;
+    bool is_matched; // the communicator of the message is known
 };
 
 // The functions of MPI that the plugin itself calls, as plugin.mpi.NAME. All are local by the standard.
@@ -53,10 +56,12 @@ struct mpi_probe {
 #endif
 // clang-format off
 #define MPI_ASKED(NAME)                                                                                                \
-    NAME(Comm_rank) NAME(Comm_size) NAME(Error_class) NAME(File_get_byte_offset) NAME(File_get_info)                   \
-    NAME(File_get_position) NAME(Get_elements_x) NAME(Get_library_version) NAME(Info_free) NAME(Info_get)              \
-    NAME(Info_get_nkeys) NAME(Info_get_nthkey) NAME(Type_get_contents) NAME(Type_get_envelope)                         \
-    NAME(Type_get_extent_x) NAME(Type_get_name) NAME(Type_get_true_extent_x) NAME(Type_size_x) MPI_ASKED_LARGE(NAME)
+    NAME(Comm_get_parent) NAME(Comm_group) NAME(Comm_rank) NAME(Comm_remote_group) NAME(Comm_size)                     \
+    NAME(Comm_test_inter) NAME(Error_class) NAME(File_get_byte_offset) NAME(File_get_info) NAME(File_get_position)     \
+    NAME(Get_elements_x) NAME(Get_library_version) NAME(Group_free) NAME(Group_size) NAME(Group_translate_ranks)       \
+    NAME(Info_free) NAME(Info_get) NAME(Info_get_nkeys) NAME(Info_get_nthkey) NAME(Initialized)                        \
+    NAME(Type_get_contents) NAME(Type_get_envelope) NAME(Type_get_extent_x) NAME(Type_get_name)                        \
+    NAME(Type_get_true_extent_x) NAME(Type_size_x) MPI_ASKED_LARGE(NAME)
 // clang-format on
 
 struct plugin {
@@ -64,6 +69,9 @@ struct plugin {
     _Atomic uint64_t tick;    // of the process
     bool event_clock_uses_ns; // *core->event_clock_uses_ns
     MPI_Comm world;
+    MPI_Comm self;
+    MPI_Comm no_comm;
+    MPI_Group no_group;
     MPI_Datatype byte;
     MPI_Datatype no_type;
     MPI_Info no_info;
@@ -85,6 +93,12 @@ static inline uint64_t plugin_now(void) {
     return cpu_counter() >> EVENT_CLOCK_COUNTER_SHIFT;
 }
 
+// The time of communication is a difference: the counter is shifted after the subtraction.
+static inline uint64_t plugin_now_unshifted(void) {
+    if (UNLIKELY(plugin.event_clock_uses_ns)) return plugin_now_ns() << EVENT_CLOCK_COUNTER_SHIFT;
+    return cpu_counter();
+}
+
 // Zeroed, so that bytes that MPI does not set are the same each time.
 MPI_SHIM MPI_Status *mpi_own_status(struct mpi_probe *p) {
     p->own_status = (MPI_Status){0};
@@ -102,20 +116,22 @@ MPI_SHIM void mpi_enter_comm(struct mpi_probe *p) {
     p->thread = plugin_thread;
     p->thread->outside_mpi = false;
     atomic_fetch_add_explicit(&plugin.tick, 1, memory_order_relaxed);
-    p->thread->comm_start = plugin_now();
+    p->thread->comm_start = plugin_now_unshifted();
+}
+
+MPI_SHIM void mpi_end_comm(struct thread *thread, enum stream_comm_kind kind, uint64_t bytes, uint64_t now) {
+    struct stream_comm *comm = &thread->comm[kind];
+    comm->units += (now - thread->comm_start) >> EVENT_CLOCK_COUNTER_SHIFT;
+    comm->count++;
+    comm->bytes += bytes;
+    thread->outside_mpi = true;
 }
 
 MPI_SHIM void mpi_leave_comm(struct mpi_probe *p, uint32_t call, enum stream_comm_kind kind, uint64_t bytes,
                              int result) {
-    struct thread *thread = p->thread;
     (void)call, (void)result;
-    if (UNLIKELY(!thread->saved_limit) && !plugin.core->emit_next_slowly(thread)) return;
-    int64_t spent = (int64_t)plugin_now() - (int64_t)thread->comm_start; // signed: one subtraction, one addition
-    struct stream_comm *comm = &thread->comm[kind];
-    comm->units += (uint64_t)spent;
-    comm->count++;
-    comm->bytes += bytes;
-    thread->outside_mpi = true;
+    if (UNLIKELY(!p->thread->saved_limit) && !emit_next_slowly(p->thread)) return;
+    mpi_end_comm(p->thread, kind, bytes, plugin_now_unshifted());
 }
 
 // The sizes of types are cached: programs use few types, again and again. No datatype is 0, neither as a number (MPICH)
@@ -140,6 +156,81 @@ MPI_SHIM uint64_t plugin_type_bytes(struct thread *thread, MPI_Datatype type) {
     if (LIKELY((MPI_Datatype)known->type == type)) return known->bytes;
     thread->type_asked = (uintptr_t)type;
     return plugin_ask_type_bytes();
+}
+
+// --- partners. The hot path only counts: the partner is known and so is the datatype; anything else is a miss.
+
+// The place of a partner, found with few instructions: the lowest bits of the sum that count are at a multiple of
+// SCALE.
+static inline struct partner *plugin_partner_place(struct partners *all, enum partner_role role, MPI_Comm comm,
+                                                   int peer) {
+#ifdef OPEN_MPI
+    enum { SCALE = 8, COMM_BYTES = 256 }; // handles are pointers to structures of some 500 bytes
+#else
+    enum { SCALE = 1, COMM_BYTES = 1 };     // handles are numbered
+#endif
+    enum { ROLE_STEP = RECORDER_PARTNERS / PARTNER_ROLES }; // the same pair has another place in each role
+    if (role == PARTNER_ALL) return &all->group[(uintptr_t)comm / COMM_BYTES % RECORDER_GROUPS];
+    unsigned sum = (unsigned)(uintptr_t)comm + ((unsigned)peer + role * ROLE_STEP) * SCALE;
+    size_t scaled = sum & (RECORDER_PARTNERS - 1) * SCALE;
+    return (struct partner *)((char *)all->place + scaled * (sizeof *all->place / SCALE));
+}
+
+static inline bool plugin_is_partner(const struct partner *partner, enum partner_role role, MPI_Comm comm, int peer) {
+    return (MPI_Comm)partner->comm == comm && (role == PARTNER_ALL || partner->peer == peer);
+}
+
+static inline void plugin_count_call(struct partners *partners, struct partner *partner) {
+    if (UNLIKELY(++partner->calls == 0)) partners->used[partners->used_count++] = partner;
+}
+
+// Before the call. False if it must be counted after the call, by plugin_add_partner().
+MPI_SHIM bool mpi_count_partner(enum partner_role role, MPI_Comm comm, int peer) {
+    struct thread *thread = plugin_thread;
+    struct partner *partner = plugin_partner_place(&thread->partners, role, comm, peer);
+    __asm__("" : "+r"(partner)); // one register: the compiler would keep the index in another
+    if (UNLIKELY(!plugin_is_partner(partner, role, comm, peer))) return false;
+    plugin_count_call(&thread->partners, partner);
+    return true;
+}
+
+// Takes that back: the call begins anew.
+static inline void mpi_uncount_partner(enum partner_role role, MPI_Comm comm, int peer) {
+    struct partners *partners = &plugin_thread->partners;
+    if (plugin_partner_place(partners, role, comm, peer)->calls-- == 0) partners->used_count--;
+}
+
+MPI_SHIM bool mpi_knows_type(MPI_Datatype type) {
+    return LIKELY((MPI_Datatype)plugin_thread->types[plugin_type_place(type)].type == type);
+}
+
+// Makes mpi_count_partner() succeed the next time. Asks MPI nothing: only the call itself knows whether the handle is
+// good. Returns false if the communicator is new, the peer is not known before the call, or the place is taken.
+MPI_RARE bool plugin_prepare_partner(enum partner_role role, MPI_Comm comm, int peer);
+// After a call that MPI accepted.
+MPI_RARE void plugin_add_partner(enum partner_role role, MPI_Comm comm, int peer);
+
+// The same as mpi_enter_comm, mpi_enter_move and mpi_leave_comm after mpi_count_partner() and mpi_knows_type(): the
+// clock is the processor's. Bytes are counted before the call, so that no register must keep them.
+MPI_SHIM void mpi_enter_comm_quickly(struct mpi_probe *p) {
+    p->thread = plugin_thread;
+    p->thread->outside_mpi = false;
+    atomic_fetch_add_explicit(&plugin.tick, 1, memory_order_relaxed);
+    p->thread->comm_start = cpu_counter();
+}
+
+MPI_SHIM void mpi_enter_move_quickly(struct mpi_probe *p, MPI_Count count, MPI_Datatype type) {
+    struct thread *thread = plugin_thread;
+    thread->comm[COMM_MOVING].bytes += (uint64_t)count * thread->types[plugin_type_place(type)].bytes;
+    p->size = 0;
+    mpi_enter_comm_quickly(p);
+}
+
+MPI_SHIM void mpi_leave_comm_quickly(struct mpi_probe *p, uint32_t call, enum stream_comm_kind kind, uint64_t bytes,
+                                     int result) {
+    (void)call, (void)result;
+    if (UNLIKELY(!p->thread->saved_limit) && !emit_next_slowly(p->thread)) return;
+    mpi_end_comm(p->thread, kind, bytes, cpu_counter());
 }
 
 MPI_SHIM void mpi_enter_move(struct mpi_probe *p, MPI_Count count, MPI_Datatype type) {
@@ -187,6 +278,37 @@ struct mpi_type mpi_type_of(MPI_Datatype type);
 // The number of a RECORD_HINTS: what `info` asks for, and what is in force on the open file `fh` (NULL: no file). 0 if
 // there are no hints.
 uint32_t mpi_hints_of(MPI_Info info, const MPI_File *fh);
+
+// --- communicators (communicators.c)
+
+struct mpi_comm {
+    uint32_t number; // of its RECORD_COMMUNICATOR; 0 if there is none
+    int size;
+    int rank;
+};
+
+// False if the recorder has not seen it. Asks MPI nothing.
+bool mpi_comm_known(MPI_Comm comm, struct mpi_comm *is);
+// MPI has accepted the communicator.
+struct mpi_comm mpi_comm_of(MPI_Comm comm);
+void mpi_comm_start(void); // after MPI_Init
+// Partners of this handle are not those of the next communicator with the same handle.
+void plugin_forget_comm(MPI_Comm comm);
+
+void mpi_leave_make(struct mpi_probe *p, uint32_t call, enum comm_origin origin, MPI_Comm comm, const MPI_Comm *made,
+                    int result);
+void mpi_leave_idup(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const MPI_Comm *made, int result);
+void mpi_enter_comm_free(struct mpi_probe *p, const MPI_Comm *comm);
+void mpi_leave_comm_free(struct mpi_probe *p, uint32_t call, int result);
+
+void mpi_leave_match(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const MPI_Message *message, int flag,
+                     int result);
+void mpi_enter_matched(struct mpi_probe *p, MPI_Count count, MPI_Datatype type, const MPI_Message *message);
+void mpi_leave_matched(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result);
+
+static inline int mpi_source(int source, const MPI_Status *status) {
+    return source == MPI_ANY_SOURCE ? status->MPI_SOURCE : source;
+}
 
 // --- the job and its files (plugin.c)
 

@@ -52,7 +52,7 @@ void mpi_enter_wait(struct mpi_probe *p, int count, const MPI_Request *requests,
     p->wait = wait;
     *statuses = wait->statuses;
     plugin.core->emit_push_choice(p->thread, &p->frame, wait->io, wait->io_count);
-    p->thread->comm_start = plugin_now();
+    p->thread->comm_start = plugin_now_unshifted();
 }
 
 // The bytes of a completed transfer, or the negative error. Returns false if it is not complete after all.
@@ -66,7 +66,8 @@ static bool outcome(const MPI_Status *status, int result, uint64_t size, int64_t
 void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int count, const int *indices, int result) {
     struct mpi_wait *wait = p->wait;
     (void)call;
-    uint64_t end = plugin_now(), call_time = end - p->thread->comm_start;
+    uint64_t end = plugin_now_unshifted();
+    uint64_t call_time = (end - p->thread->comm_start) >> EVENT_CLOCK_COUNTER_SHIFT;
     plugin.core->emit_leave(p->thread, &p->frame);
     for (int i = 0; i < count; i++) {
         int index = indices ? indices[i] : i;
