@@ -85,19 +85,15 @@ static bool is_same_partner(const struct stream_partner *a, const struct stream_
     return a->comm == b->comm && a->role == b->role && a->peer == b->peer;
 }
 
-// The last place is for what does not fit.
-static void add_partner(struct stream_decoder *d, struct stream_partner partner) {
+void stream_add_partner(struct stream_partner *list, uint32_t *count, struct stream_partner partner) {
     uint32_t at = 0;
-    while (at < d->partner_count && !is_same_partner(&d->partners[at], &partner)) at++;
+    while (at < *count && !is_same_partner(&list[at], &partner)) at++;
     if (at >= STREAM_MAX_PARTNERS - 1) {
         at = STREAM_MAX_PARTNERS - 1;
         partner = (struct stream_partner){.role = PARTNER_MORE, .count = partner.count};
     }
-    if (at < d->partner_count) {
-        d->partners[at].count += partner.count;
-    } else {
-        d->partners[d->partner_count++] = partner;
-    }
+    if (at == *count) list[(*count)++] = (struct stream_partner){partner.comm, partner.role, partner.peer, 0};
+    list[at].count += partner.count;
 }
 
 // Adds up like communication, which it is about.
@@ -109,7 +105,7 @@ static int decode_partners(struct stream_decoder *d, struct values *values) {
         struct stream_partner partner = {.comm = (uint32_t)(head >> 3), .role = head & 7, .peer = next_small(values)};
         RETURN_IF(head >> 3 > UINT32_MAX || partner.role >= PARTNER_ROLES, ERR_FORMAT);
         partner.count = next_value(values);
-        if (values->at) add_partner(d, partner);
+        if (values->at) stream_add_partner(d->partners, &d->partner_count, partner);
     }
     return 0;
 }

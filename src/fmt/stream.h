@@ -231,6 +231,9 @@ static inline int stream_decode_plain(struct stream_decoder *d, struct stream_pl
     return 1;
 }
 
+// Adds to a list with room for STREAM_MAX_PARTNERS. The last place is for what does not fit.
+void stream_add_partner(struct stream_partner *list, uint32_t *count, struct stream_partner partner);
+
 // Returns 1 with the next event, 0 at the end, a negative code on damage; the events before that are good.
 // Only the attributes whose bit is set in attribute_mask are written.
 int stream_decode(struct stream_decoder *d, struct stream_event *event);

@@ -77,6 +77,14 @@ static inline uint64_t id_of(const struct log_cursor *cursor) {
 
 // --- communication
 
+static int note_partners(struct log_comm_notes *notes, struct log_comm_note *note, const struct stream_partner *partner,
+                         uint32_t count) {
+    note->partner_first = notes->partners;
+    note->partner_count = count;
+    for (uint32_t i = 0; i < count; i++) FORWARD(array_push(notes->partner, notes->partners, partner[i]));
+    return 0;
+}
+
 static int note_comm(struct log_cursor *cursor) {
     struct log_comm_notes *notes = cursor->comm;
     const struct stream_event *raw = &cursor->raw_event;
@@ -90,17 +98,19 @@ static int note_comm(struct log_cursor *cursor) {
         .start = raw->start,
         .mask = raw->comm_mask,
     };
-    if (raw->comm_mask) memcpy(note->comm, raw->comm, sizeof note->comm);
-    return 0;
+    if (!raw->comm_mask) return 0;
+    memcpy(note->comm, raw->comm, sizeof note->comm);
+    return note_partners(notes, note, raw->partners, raw->partner_count);
 }
 
-static void note_behind(struct log_cursor *cursor) {
+static int note_behind(struct log_cursor *cursor) {
     const struct stream_decoder *decoder = &cursor->decoder;
     struct log_comm_notes *notes = cursor->comm;
     notes->behind = (struct log_comm_note){
         .tid = decoder->tid, .tick = decoder->tick, .start = decoder->clock, .mask = decoder->comm_mask};
     memcpy(notes->behind.comm, decoder->comm, sizeof notes->behind.comm);
     notes->announced = decoder->comm_number;
+    return note_partners(notes, &notes->behind, decoder->partners, decoder->partner_count);
 }
 
 // --- decoding
@@ -126,8 +136,7 @@ static int decode_next(struct log_cursor *cursor) {
         uint64_t claimed = cursor->place->events;
         log_note_damage(cursor->log, cursor->place, claimed > cursor->decoded ? claimed - cursor->decoded : 0);
     }
-    if (cursor->comm) note_behind(cursor);
-    return 0;
+    return cursor->comm ? note_behind(cursor) : 0;
 }
 
 static int keep_event(struct log_cursor *cursor) {
@@ -220,6 +229,8 @@ static void complete_attributes(struct log_cursor *cursor) {
     event->etype = datatype_of(cursor, ATTRIBUTE_ETYPE);
     event->filetype = datatype_of(cursor, ATTRIBUTE_FILETYPE);
     event->datatype = datatype_of(cursor, ATTRIBUTE_DATATYPE);
+    if (raw->attribute_mask & 1u << ATTRIBUTE_COMM)
+        event->comm = log_process_communicator(cursor->log, process, raw->attribute[ATTRIBUTE_COMM]);
     if (raw->attribute_mask & 1u << ATTRIBUTE_HINTS_ID)
         event->hints = log_process_hints(cursor->log, process, raw->attribute[ATTRIBUTE_HINTS_ID]);
     if (raw->attribute_mask & 1u << ATTRIBUTE_CALL_TIME)

@@ -28,6 +28,8 @@ struct log_comm_note {
     uint64_t start; // clock units
     uint32_t mask;  // bit n: comm[n] is set
     struct stream_comm comm[STREAM_COMM_KINDS];
+    size_t partner_first; // in the notes' list
+    uint32_t partner_count;
 };
 
 // The communication in a block. The first note belongs to the block's first event, even if it is empty: the
@@ -37,6 +39,8 @@ struct log_comm_notes {
     size_t count;
     struct log_comm_note behind; // after the last event; if a call is open there, `announced` has its number
     uint64_t announced;          // the call that followed `behind`; STREAM_NO_PARENT: the next event
+    struct stream_partner *partner;
+    size_t partners;
 };
 
 struct log_sort_key;

@@ -57,6 +57,7 @@ struct log_event {
     const struct log_datatype *etype; // of a file view
     const struct log_datatype *filetype;
     const struct log_datatype *datatype; // for transfers with memory that is not contiguous
+    const struct communicator *comm;     // of MPI_File_open
 };
 
 // Only consumers of a visit get `around`, `moves` and `thread` (log/visit.h).
@@ -74,6 +75,9 @@ struct log_comm {
     uint64_t count;
     uint64_t bytes;
     int64_t time_ns;
+    // With whom, in the order of first use. The first of the sums between two events has the partners of all of them.
+    uint32_t partner_count;
+    const struct stream_partner *partners; // valid during the callback
 };
 
 static inline bool log_class_moves(unsigned class) { return class == CLASS_READ || class == CLASS_WRITE; }

@@ -156,15 +156,15 @@ int log_open(struct log **out, const char *path) {
 
 void log_close(struct log *log) {
     if (!log) return;
-    struct table *tables[] = {
-        &log->processes,      &log->worlds,    &log->files,  &log->calls,         &log->losses,
-        &log->loss_processes, &log->settings,  &log->places, &log->streams,       &log->callsites,
-        &log->counters,       &log->datatypes, &log->hints,  &log->process_files, &log->process_datatypes,
-        &log->process_hints,  &log->devices};
-    struct lookup *lookups[] = {&log->process_by_id,   &log->file_by_id,    &log->stream_by_id,
-                                &log->stream_by_local, &log->file_by_local, &log->callsite_by_id,
-                                &log->datatype_by_id,  &log->hints_by_id,   &log->datatype_by_local,
-                                &log->hints_by_local,  &log->device_by_id};
+    struct table *tables[] = {&log->processes,     &log->worlds,         &log->files,         &log->calls,
+                              &log->losses,        &log->loss_processes, &log->settings,      &log->places,
+                              &log->streams,       &log->callsites,      &log->counters,      &log->communicators,
+                              &log->datatypes,     &log->hints,          &log->process_files, &log->process_datatypes,
+                              &log->process_hints, &log->devices};
+    struct lookup *lookups[] = {&log->process_by_id,          &log->file_by_id,     &log->stream_by_id,
+                                &log->stream_by_local,        &log->file_by_local,  &log->callsite_by_id,
+                                &log->communicator_by_number, &log->datatype_by_id, &log->hints_by_id,
+                                &log->datatype_by_local,      &log->hints_by_local, &log->device_by_id};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) free(tables[i]->item);
     for (size_t i = 0; i < sizeof lookups / sizeof *lookups; i++) lookup_free(lookups[i]);
     datatype_free(&log->scratch);
@@ -237,6 +237,19 @@ size_t log_file_count(const struct log *log) { return log->files.count; }
 
 const struct log_file *log_file_at(const struct log *log, size_t i) {
     return (const struct log_file *)log->files.item + i;
+}
+
+size_t log_communicator_count(const struct log *log) { return log->communicators.count; }
+
+const struct communicator *log_communicator_at(const struct log *log, size_t i) {
+    return (const struct communicator *)log->communicators.item + i;
+}
+
+const struct communicator *log_process_communicator(const struct log *log, const struct log_process *process,
+                                                    uint64_t number) {
+    uint64_t key = lookup_pair(process->id, (uint32_t)number);
+    uint32_t at = number > UINT32_MAX ? LOOKUP_NONE : lookup_find(&log->communicator_by_number, key);
+    return at == LOOKUP_NONE ? NULL : log_communicator_at(log, at);
 }
 
 size_t log_datatype_count(const struct log *log) { return log->datatypes.count; }

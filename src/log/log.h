@@ -11,6 +11,7 @@
 #include "fmt/block.h"
 #include "fmt/call.h"
 #include "fmt/clock_map.h"
+#include "fmt/communicator.h"
 #include "fmt/datatype.h"
 #include "fmt/device_samples.h"
 #include "fmt/records.h"
@@ -217,6 +218,8 @@ const struct log_world *log_world_at(const struct log *log, size_t i);
 const struct log_world *log_largest_world(const struct log *log); // the first of the largest; NULL without MPI
 size_t log_file_count(const struct log *log);
 const struct log_file *log_file_at(const struct log *log, size_t i);
+size_t log_communicator_count(const struct log *log); // of all processes
+const struct communicator *log_communicator_at(const struct log *log, size_t i);
 size_t log_datatype_count(const struct log *log);
 const struct log_datatype *log_datatype_at(const struct log *log, size_t i);
 size_t log_hints_count(const struct log *log);
@@ -234,6 +237,8 @@ const struct log_place *log_place_at(const struct log *log, size_t i);
 const struct log_process *log_process_find(const struct log *log, uint32_t id);
 const struct log_file *log_file_find(const struct log *log, uint32_t id);
 const struct log_file *log_process_file(const struct log *log, const struct log_process *process, uint32_t local);
+const struct communicator *log_process_communicator(const struct log *log, const struct log_process *process,
+                                                    uint64_t number);
 const struct log_datatype *log_process_datatype(const struct log *log, const struct log_process *process,
                                                 uint64_t local);
 const struct log_hints *log_process_hints(const struct log *log, const struct log_process *process, uint64_t local);

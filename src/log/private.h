@@ -73,6 +73,7 @@ struct log {
     struct table datatypes;
     struct table hints;
     struct table devices;
+    struct table communicators; // struct communicator
     struct table process_files; // struct link_row
     struct table process_datatypes;
     struct table process_hints;
@@ -88,6 +89,7 @@ struct log {
     struct lookup datatype_by_id;
     struct lookup hints_by_id;
     struct lookup device_by_id;
+    struct lookup communicator_by_number; // key: process, number
     struct lookup datatype_by_local;
     struct lookup hints_by_local;
     struct lookup callsite_by_id; // key: process, number

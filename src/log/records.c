@@ -246,6 +246,16 @@ static int parse_counters(struct log *log, struct fields_in body) {
     return log_put_row(&log->counters, NULL, 0, &row, sizeof row);
 }
 
+static int parse_communicator(struct log *log, struct fields_in body) {
+    struct communicator comm;
+    size_t len = (size_t)(body.end - body.at);
+    const uint8_t *own = arena_copy(&log->arena, body.at, len);
+    RETURN_IF(!own, -ENOMEM);
+    FORWARD(communicator_get((struct fields_in){own, own + len}, &comm));
+    uint64_t key = lookup_pair(comm.process, comm.number);
+    return log_put_row(&log->communicators, &log->communicator_by_number, key, &comm, sizeof comm);
+}
+
 static int parse_device(struct log *log, struct fields_in body) {
     struct field f[DEVICE_SAMPLES + 1];
     const char *samples = NULL;
@@ -278,6 +288,7 @@ static int parse_record(struct log *log, unsigned kind, struct fields_in body) {
     case RECORD_PROCESS_DATATYPE: return parse_link(&log->process_datatypes, body);
     case RECORD_HINTS: return log_parse_hints(log, body);
     case RECORD_PROCESS_HINTS: return parse_link(&log->process_hints, body);
+    case RECORD_COMMUNICATOR: return parse_communicator(log, body);
     case RECORD_DEVICE: return parse_device(log, body);
     case RECORD_CALLSITE: return parse_callsite(log, body);
     case RECORD_LOSS: return parse_loss(log, body);

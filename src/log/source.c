@@ -21,6 +21,8 @@ struct log_stream_comm {
     size_t at, end; // blocks in `due`, while it is sorted by stream
     size_t *order;  // the stream's blocks as written: indices in `due`
     struct log_comm_note behind;
+    struct stream_partner *partner; // of `behind`: STREAM_MAX_PARTNERS, allocated on first use
+    uint32_t partners;
     uint64_t announced;
     const struct log_place *last; // NULL before the first good block
 };
@@ -40,6 +42,7 @@ void log_batch_free(struct log_batch *batch) {
     free(batch->event);
     free(batch->attribute);
     free(batch->comm);
+    free(batch->partner);
 }
 
 // --- communication
@@ -55,9 +58,20 @@ static void add_comm(struct log_comm_note *sum, const struct log_comm_note *more
     sum->mask |= more->mask;
 }
 
+static int add_partners(struct log_stream_comm *stream, const struct log_comm_notes *notes,
+                        const struct log_comm_note *note) {
+    if (!note->partner_count) return 0;
+    if (!stream->partner) stream->partner = malloc(STREAM_MAX_PARTNERS * sizeof *stream->partner);
+    RETURN_IF(!stream->partner, -ENOMEM);
+    for (uint32_t i = 0; i < note->partner_count; i++)
+        stream_add_partner(stream->partner, &stream->partners, notes->partner[note->partner_first + i]);
+    return 0;
+}
+
 static int give_comm(struct log_batch *batch, const struct log_place *place, const struct log_comm_note *note,
-                     bool has_event) {
+                     bool has_event, const struct stream_partner *partner, uint32_t partners) {
     const struct clock_map *clock = &place->process->clock;
+    for (uint32_t i = 0; i < partners; i++) FORWARD(array_push(batch->partner, batch->partners, partner[i]));
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
         if (!(note->mask & 1u << kind)) continue;
         FORWARD(array_room(batch->comm, batch->comms));
@@ -73,9 +87,20 @@ static int give_comm(struct log_batch *batch, const struct log_place *place, con
             .count = note->comm[kind].count,
             .bytes = note->comm[kind].bytes,
             .time_ns = clock_map_scale(clock, (int64_t)note->comm[kind].units),
+            .partner_count = partners,
         };
+        partners = 0;
     }
     return 0;
+}
+
+// When the batch is full: its lists do not move any more.
+static void link_partners(struct log_batch *batch) {
+    const struct stream_partner *partner = batch->partner;
+    for (size_t i = 0; i < batch->comms; i++) {
+        batch->comm[i].partners = partner;
+        if (batch->comm[i].partner_count) partner += batch->comm[i].partner_count;
+    }
 }
 
 static int join_block(struct log_stream_comm *stream, struct log_block_due *block, struct log_batch *batch) {
@@ -86,14 +111,33 @@ static int join_block(struct log_stream_comm *stream, struct log_block_due *bloc
         add_comm(&notes->note[0], &stream->behind);
         stream->behind.mask = 0;
     }
-    for (size_t i = 0; i < notes->count; i++) FORWARD(give_comm(batch, block->place, &notes->note[i], true));
+    for (size_t i = 0; i < notes->count; i++) {
+        const struct log_comm_note *note = &notes->note[i];
+        const struct stream_partner *partner = notes->partner ? notes->partner + note->partner_first : NULL;
+        uint32_t partners = note->partner_count;
+        if (stream->partners) { // of the first one
+            FORWARD(add_partners(stream, notes, note));
+            partner = stream->partner;
+            partners = stream->partners;
+            stream->partners = 0;
+        }
+        FORWARD(give_comm(batch, block->place, note, true, partner, partners));
+    }
     if (!stream->behind.mask || stream->announced == STREAM_NO_PARENT) stream->announced = notes->announced;
     add_comm(&stream->behind, &notes->behind);
+    FORWARD(add_partners(stream, notes, &notes->behind));
     stream->behind.tid = notes->behind.tid;
     stream->behind.tick = notes->behind.tick;
     stream->behind.start = notes->behind.start;
     stream->last = block->place;
     return 0;
+}
+
+static void free_notes(struct log_comm_notes *notes) {
+    free(notes->note);
+    free(notes->partner);
+    notes->note = NULL;
+    notes->partner = NULL;
 }
 
 // Called when a block has been read: passes on the communication that is complete now.
@@ -102,14 +146,14 @@ static int give_stream_comm(struct log_source *source, size_t at, struct log_bat
     for (; stream->at < stream->end && source->due[stream->order[stream->at]].is_done; stream->at++) {
         struct log_block_due *block = &source->due[stream->order[stream->at]];
         if (block->is_good) FORWARD(join_block(stream, block, batch));
-        free(block->comm.note);
-        block->comm.note = NULL;
+        free_notes(&block->comm);
     }
     if (stream->at < stream->end || !stream->last || !stream->behind.mask) return 0;
     bool has_event = stream->announced != STREAM_NO_PARENT;
     if (has_event) stream->behind.event = lookup_pair(stream->last->stream, (uint32_t)stream->announced);
-    FORWARD(give_comm(batch, stream->last, &stream->behind, has_event));
+    FORWARD(give_comm(batch, stream->last, &stream->behind, has_event, stream->partner, stream->partners));
     stream->behind.mask = 0;
+    stream->partners = 0;
     return 0;
 }
 
@@ -333,8 +377,9 @@ static int fill_by_stream(struct log_source *source, struct log_batch *batch) {
 }
 
 int log_source_fill(struct log_source *source, struct log_batch *batch) {
-    batch->count = batch->comms = 0;
+    batch->count = batch->comms = batch->partners = 0;
     FORWARD(source->options.order == SOURCE_BY_START ? fill_by_start(source, batch) : fill_by_stream(source, batch));
+    link_partners(batch);
     return batch->count || batch->comms;
 }
 
@@ -400,8 +445,11 @@ int64_t log_source_start_ns(const struct log_source *source) {
 void log_source_close(struct log_source *source) {
     for (size_t i = 0; i < source->heap.count; i++) free_cursor(source->heap.turn[i].owner);
     for (size_t i = 0; i < source->idle_count; i++) free_cursor(source->idle[i]);
-    for (size_t i = 0; i < source->streams; i++) free(source->stream[i].order);
-    for (size_t i = 0; source->due && i < source->due_count; i++) free(source->due[i].comm.note);
+    for (size_t i = 0; i < source->streams; i++) {
+        free(source->stream[i].order);
+        free(source->stream[i].partner);
+    }
+    for (size_t i = 0; source->due && i < source->due_count; i++) free_notes(&source->due[i].comm);
     free(source->heap.turn);
     free(source->idle);
     free(source->stream);

@@ -11,6 +11,8 @@ struct log_batch {
     uint64_t *attribute; // ATTRIBUTE_LIMIT per event; allocated for the first event that has attributes
     struct log_comm *comm;
     size_t comms;
+    struct stream_partner *partner; // of the communication, one after the other
+    size_t partners;
 };
 
 int log_batch_init(struct log_batch *batch, size_t events);

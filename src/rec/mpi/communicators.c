@@ -227,11 +227,13 @@ void mpi_leave_make(struct mpi_probe *p, uint32_t call, enum comm_origin origin,
                     int result) {
     mpi_leave_comm(p, call, COMM_SYNCHRONISING, 0, result);
     if (result != MPI_SUCCESS) return;
-    plugin_add_partner(PARTNER_ALL, comm, 0);
     struct comm_source source = source_of(comm, origin, *made);
-    if (*made == plugin.no_comm) return;
+    bool is_null = *made == plugin.no_comm, is_group = origin == ORIGIN_GROUP; // whose members alone make the call
+    if (!is_group) plugin_add_partner(PARTNER_ALL, comm, 0);
+    if (is_null) return;
     plugin_forget_comm(*made);
     describe(*made, &source);
+    if (is_group) plugin_add_partner(PARTNER_ALL, *made, 0);
 }
 
 // The new communicator must not be used yet, and MPI need not have set the handle. Its members are those of the old
