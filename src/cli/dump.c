@@ -79,6 +79,7 @@ static void json_attributes(struct json_out *json, const struct log_event *event
         {ATTRIBUTE_WHENCE, "whence"},
         {ATTRIBUTE_PIECES, "pieces"},
         {ATTRIBUTE_VIEW_OFFSET, "view_offset"},
+        {ATTRIBUTE_COMM, "comm"},
         {ATTRIBUTE_COMM_SIZE, "comm_size"},
         {ATTRIBUTE_ETYPE_BYTES, "etype_bytes"},
         {ATTRIBUTE_FILETYPE_BYTES, "filetype_bytes"},

@@ -56,11 +56,22 @@ static const char *comm_kind_name(enum stream_comm_kind kind) {
 }
 
 static void comm_json(struct json_out *json, const struct log_comm *comm) {
-    json_object_of(json, m_number_if("rank", comm->process->has_rank, (uint64_t)comm->process->rank),
-                   m_number("pid", comm->process->pid), m_number_if("tid", comm->has_thread, comm->tid),
-                   m_number_if("tick", comm->has_thread, comm->tick),
-                   m_number_if("before", comm->has_event, comm->event), m_text("kind", comm_kind_name(comm->kind)),
-                   m_number("count", comm->count), m_number("bytes", comm->bytes), m_seconds("time", comm->time_ns));
+    json_object(json);
+    json_members(json, m_number_if("rank", comm->process->has_rank, (uint64_t)comm->process->rank),
+                 m_number("pid", comm->process->pid), m_number_if("tid", comm->has_thread, comm->tid),
+                 m_number_if("tick", comm->has_thread, comm->tick), m_number_if("before", comm->has_event, comm->event),
+                 m_text("kind", comm_kind_name(comm->kind)), m_number("count", comm->count),
+                 m_number("bytes", comm->bytes), m_seconds("time", comm->time_ns));
+    key_array(json, "partners");
+    for (uint32_t i = 0; i < comm->partner_count; i++) {
+        const struct stream_partner *partner = &comm->partners[i];
+        bool has_peer = partner->role != PARTNER_ALL && partner->role != PARTNER_MORE;
+        json_object_of(json, m_number_if("comm", partner->role != PARTNER_MORE, partner->comm),
+                       m_text("role", partner_role_name(partner->role)), m_number_if("peer", has_peer, partner->peer),
+                       m_number("calls", partner->count));
+    }
+    json_close(json);
+    json_close(json);
 }
 
 static void comm_text(struct table *table, const struct log_comm *comm) {

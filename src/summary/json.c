@@ -245,6 +245,7 @@ void summary_json(const struct summary *summary, struct json_out *json, size_t m
     for (size_t i = 0; i < log_process_count(log) && i < most; i++) write_process(json, summary->processes[i], most);
     json_close(json);
     write_worlds(json, log);
+    summary_comms_json(&summary->comms, json, most);
     key_array(json, "ranks");
     for (size_t i = 0; i < summary->rank_count && i < most; i++) write_rank(json, &summary->ranks[i]);
     json_close(json);

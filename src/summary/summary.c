@@ -100,6 +100,7 @@ int summary_begin(struct summary *summary, const struct summary_source *source, 
 int summary_finish(struct summary *summary) {
     list_files(summary);
     FORWARD(summary_finish_processes(summary));
+    FORWARD(summary_comms_find(&summary->comms, summary->log));
     FORWARD(coverage_finish(&summary->coverage, summary->log));
     // Last: damaged blocks are known only after all blocks have been read.
     gather_job(summary);
@@ -127,6 +128,7 @@ void summary_free(struct summary *summary) {
     free(summary->files);
     free(summary->processes);
     free(summary->ranks);
+    free(summary->comms.comm);
     free(summary->process);
     mpi_files_free(&summary->mpi_files);
 }

@@ -4,6 +4,7 @@
 
 #include "base/json_out.h"
 #include "log/visit.h"
+#include "summary/communicators.h"
 #include "summary/coverage.h"
 #include "summary/mpi_files.h"
 
@@ -66,6 +67,7 @@ struct summary {
     size_t rank_count;
     struct summary_totals totals;
     struct mpi_files mpi_files;
+    struct summary_comms comms;
     bool layer_used[LAYER_COUNT];
     uint64_t lost_events;
     uint64_t spill_damaged_bytes; // of the spill files that the log was made from

@@ -47,7 +47,8 @@ SLOT_UNALIGNED, SLOT_SITE = 1, 2
 MAX_OPEN = MAX_ATTRIBUTES = ATTRIBUTE_LIMIT = 32
 OTHER_FILE, CALL_TIME, PARENT_STREAM, PARENT_NUMBER, OWN_STREAM, OWN_NUMBER, TICK = 4, 5, 6, 7, 15, 16, 17
 PRINTED_ATTRIBUTES = {0: 'flags', 1: 'mode', 2: 'fd', 3: 'file_size', 8: 'whence', 9: 'pieces', 10: 'view_offset',
-                      11: 'comm_size', 12: 'etype_bytes', 13: 'filetype_bytes', 14: 'filetype_extent'}
+                      11: 'comm_size', 12: 'etype_bytes', 13: 'filetype_bytes', 14: 'filetype_extent',
+                      23: 'comm'}
 HAS_HINTS, HINTS_NUMBER, ETYPE, FILETYPE, MEMORY_TYPE = 18, 19, 20, 21, 22
 ACCESS_MODES = ('CREATE', 'RDONLY', 'WRONLY', 'RDWR', 'DELETE_ON_CLOSE', 'UNIQUE_OPEN', 'EXCL', 'APPEND', 'SEQUENTIAL')
 COMBINERS = ('other', 'named', 'dup', 'contiguous', 'vector', 'hvector', 'indexed', 'hindexed', 'indexed_block',
@@ -707,10 +708,19 @@ def decode_counters(log):
     return rows, problems
 
 
-def rows_of_communication(communication, before, who, in_ns=False):
-    return [{**who, 'before': before, 'kind': COMMUNICATION_KINDS[kind], 'count': count, 'bytes': size,
+def printed_partner(comm, role, peer, calls):
+    return {'comm': comm if role != MORE else None, 'role': PARTNER_ROLES[role], 'calls': calls,
+            'peer': None if role in (0, MORE) else peer}
+
+
+def rows_of_communication(communication, before, who, partners=(), in_ns=False):
+    """The first row has the partners."""
+    rows = [{**who, 'before': before, 'kind': COMMUNICATION_KINDS[kind], 'count': count, 'bytes': size, 'partners': [],
              'time': (time if in_ns else who['process'].length(time)) / 1e9}
             for kind, (count, size, time) in sorted(communication.items()) if kind < len(COMMUNICATION_KINDS)]
+    if rows and partners:
+        rows[0]['partners'] = [printed_partner(*partner, calls) for partner, calls in partners.items()]
+    return rows
 
 
 def decode_communication(log):
@@ -729,15 +739,17 @@ def decode_communication(log):
             behind, chunk = chunk, Chunk(block)
             if behind:
                 chunk.communication, chunk.announced = behind.communication, behind.announced
+                chunk.partners = behind.partners
             for event in chunk.events():
                 before = id_of(event, stream, process) if event.announced is None else (stream << 32) + event.announced
                 who = {'process': process, 'tid': event.tid, 'tick': event.tick}
-                rows += rows_of_communication(event.communication, before, who)
+                rows += rows_of_communication(event.communication, before, who, event.partners)
         before = None if chunk.announced is None else (stream << 32) + chunk.announced
         rows += rows_of_communication(chunk.communication, before,
-                                      {'process': process, 'tid': chunk.tid, 'tick': chunk.tick})
+                                      {'process': process, 'tid': chunk.tid, 'tick': chunk.tick}, chunk.partners)
     for process in tables.processes.values():
-        rows += rows_of_communication(process.untraced, None, {'process': process, 'tid': None, 'tick': None}, True)
+        rows += rows_of_communication(process.untraced, None, {'process': process, 'tid': None, 'tick': None},
+                                      in_ns=True)
     for row in rows:
         process = row.pop('process')
         row.update(rank=process.rank, pid=process.pid)
