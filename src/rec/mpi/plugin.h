@@ -10,6 +10,7 @@
 #include "rec/mpi/core_interface.h"
 
 #define MPI_SHIM static inline __attribute__((always_inline))
+#define MPI_RECORDED __attribute__((noinline))
 #define MPI_RARE __attribute__((noinline, cold))
 
 // An open MPI file.
