@@ -110,6 +110,9 @@ class JobsTest(job_case.JobTest):
         self.assertEqual(self.worlds(), [2, 3])
         self.check_files('jobs', range(2))
         self.check_files('spawned', range(3))
+        pairs = {(comm['members'], comm['remote_members']): comm['processes']
+                 for comm in self.json('info', '--json', self.log)['communicators'] if comm['origin'] == 'spawn'}
+        self.assertEqual(pairs, {('0-1', '?*3'): 2, ('0-2', '?*2'): 3})  # each side has ranks of its own world only
 
     def test_threads(self):
         self.both(self.job('jobs', '--threads', '4'))
