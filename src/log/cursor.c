@@ -85,7 +85,19 @@ static int note_partners(struct log_comm_notes *notes, struct log_comm_note *not
     return 0;
 }
 
-static int note_comm(struct log_cursor *cursor) {
+// An asynchronous transfer is written when it is complete. If another event came after its start, the communication
+// before the record may have come after that event, so it belongs to the next event instead.
+static bool is_late(const struct log_cursor *cursor, uint64_t last_end) {
+    const struct stream_event *raw = &cursor->raw_event;
+    bool is_async = raw->call < cursor->log->call_ids && cursor->log->traits[raw->call] & CALL_ASYNC;
+    return is_async && raw->start < last_end;
+}
+
+static void carry_partners(struct log_comm_notes *notes, const struct stream_partner *partner, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) stream_add_partner(notes->carried, &notes->carried_count, partner[i]);
+}
+
+static int note_comm(struct log_cursor *cursor, uint64_t last_end) {
     struct log_comm_notes *notes = cursor->comm;
     const struct stream_event *raw = &cursor->raw_event;
     FORWARD(array_room(notes->note, notes->count));
@@ -98,9 +110,18 @@ static int note_comm(struct log_cursor *cursor) {
         .start = raw->start,
         .mask = raw->comm_mask,
     };
-    if (!raw->comm_mask) return 0;
-    memcpy(note->comm, raw->comm, sizeof note->comm);
-    return note_partners(notes, note, raw->partners, raw->partner_count);
+    if (raw->comm_mask) memcpy(note->comm, raw->comm, sizeof note->comm);
+    uint32_t count = raw->comm_mask ? raw->partner_count : 0;
+    if (!is_before_other && is_late(cursor, last_end)) {
+        carry_partners(notes, raw->partners, count);
+        return 0;
+    }
+    if (!notes->carried_count) return note_partners(notes, note, raw->partners, count);
+    carry_partners(notes, raw->partners, count);
+    count = notes->carried_count;
+    notes->carried_count = 0;
+    if (!note->mask) note->mask = 1u << COMM_MOVING;
+    return note_partners(notes, note, notes->carried, count);
 }
 
 static int note_behind(struct log_cursor *cursor) {
@@ -110,7 +131,9 @@ static int note_behind(struct log_cursor *cursor) {
         .tid = decoder->tid, .tick = decoder->tick, .start = decoder->clock, .mask = decoder->comm_mask};
     memcpy(notes->behind.comm, decoder->comm, sizeof notes->behind.comm);
     notes->announced = decoder->comm_number;
-    return note_partners(notes, &notes->behind, decoder->partners, decoder->partner_count);
+    carry_partners(notes, decoder->partners, decoder->comm_mask ? decoder->partner_count : 0);
+    if (notes->carried_count && !notes->behind.mask) notes->behind.mask = 1u << COMM_MOVING;
+    return note_partners(notes, &notes->behind, notes->carried, notes->carried_count);
 }
 
 // --- decoding
@@ -125,10 +148,12 @@ static int decode_next(struct log_cursor *cursor) {
     struct stream_event *raw = &cursor->raw_event;
     int more = 0;
     cursor->plain_made = 0; // slots may be defined anew
-    while (!cursor->failed && (more = stream_decode(&cursor->decoder, raw)) > 0) {
+    uint64_t last_end = cursor->decoder.clock;
+    for (; !cursor->failed && (more = stream_decode(&cursor->decoder, raw)) > 0; last_end = cursor->decoder.clock) {
         cursor->decoded++;
         note_call(cursor->log, raw->call);
-        if (cursor->comm && (raw->comm_mask || !cursor->comm->count)) FORWARD(note_comm(cursor));
+        bool has_comm = cursor->comm && (raw->comm_mask || cursor->comm->carried_count || !cursor->comm->count);
+        if (has_comm) FORWARD(note_comm(cursor, last_end));
         if (passes(cursor)) return 1;
     }
     if (more < 0) {

@@ -41,6 +41,8 @@ struct log_comm_notes {
     uint64_t announced;          // the call that followed `behind`; STREAM_NO_PARENT: the next event
     struct stream_partner *partner;
     size_t partners;
+    struct stream_partner carried[STREAM_MAX_PARTNERS]; // from a late event to the next one
+    uint32_t carried_count;
 };
 
 struct log_sort_key;
