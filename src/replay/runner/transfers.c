@@ -46,10 +46,10 @@ static int reserve_buffer(struct replay_thread *thread, const struct replay_file
 }
 
 // Filling all of the data may take longer than the program's pause. Unless the data is verified, each page gets only 8
-// bytes.
+// bytes. Text must have no zeros, which an earlier read may have left.
 static void prepare_data(struct replay_thread *thread, const struct replay_file *file, const struct model_step *step) {
     uint64_t bytes = (uint64_t)step->op->at[AT_SIZE], offset = (uint64_t)step->op->at[AT_OFFSET];
-    if (thread->runner->job->verify) {
+    if (thread->runner->job->verify || step->kind->layer == LAYER_STDIO) {
         data_of_step(thread->data, transfers_memory_type(thread->runner, step), file, step, bytes, false);
         return;
     }
