@@ -85,8 +85,10 @@ static void print_json(struct expanding *e, const struct model_step *step, const
     json_members(json, m_number("program", e->program), m_number("rank", e->rank), m_number("thread", e->thread),
                  m_number("phase", step->phase + 1u), m_text("layer", call_layer_name(kind->layer)),
                  m_text("op", kind->call), m_text("class", call_class_name(kind->class)));
-    if (kind->class == CLASS_NONE) {
+    if (kind->communicator) key_number(json, "communicator", kind->communicator - 1u);
+    if (kind->sync) {
         key_signed(json, "times", shown->size);
+        if (kind->sync != SYNC_BARRIER) key_signed(json, kind->communicator ? "root" : "with", step->op->at[AT_MEMBER]);
         json_close(json);
         return;
     }

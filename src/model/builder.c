@@ -33,6 +33,17 @@ int builder_add_program(struct model_builder *b, bool is_mpi, uint32_t np) {
     return array_push(model->program, model->programs, (struct model_program){.is_mpi = is_mpi, .np = np});
 }
 
+int builder_add_communicator(struct model_builder *b, const struct model_communicator *communicator) {
+    struct model *model = b->model;
+    FORWARD(array_push(model->communicator, model->communicators, *communicator));
+    for (uint32_t rank = 0; rank < model->program[communicator->program].np; rank++) {
+        struct model_membership at;
+        if (!model_membership(model, (uint32_t)model->communicators - 1, rank, &at)) continue;
+        return refuse(b, ERR_FORMAT, "a communicator has no color or key for rank %" PRIu32, rank);
+    }
+    return 0;
+}
+
 int builder_add_file(struct model_builder *b, const struct file_set *set) {
     struct model *model = b->model;
     return array_push(model->file, model->files, (struct model_file){.set = set});
@@ -46,6 +57,9 @@ int builder_add_kind(struct model_builder *b, const struct op_kind *kind) {
     struct op_kind *to = &model->kind[model->kinds - 1];
     to->call = b->calls.text[string_table_find(&b->calls, kind->call)];
     if (!to->call_id) to->call_id = call_find(to->call, 0);
+    int sync = kind->class == CLASS_NONE ? op_sync_find(kind->call) : SYNC_NONE;
+    if (sync < 0) return refuse(b, ERR_FORMAT, "a %s has no class", kind->call);
+    to->sync = (uint8_t)sync;
     return 0;
 }
 
@@ -189,7 +203,12 @@ static const char *fault_of(const struct model_builder *b, const struct op_kind 
     for (unsigned c = 0; c <= AT_MOVED; c++) {
         if (!spread(b, at, step, c, &span[c])) return "a number that does not fit 64 bits";
     }
-    if (!is_member(b, kind->set, &span[AT_MEMBER])) return "a member that its file does not have";
+    if (kind->sync) {
+        uint32_t np = b->model->program[b->family->program].np;
+        if (span[AT_MEMBER].low < 0 || span[AT_MEMBER].high >= (int64_t)np) return "a rank that is not there";
+    } else if (!is_member(b, kind->set, &span[AT_MEMBER])) {
+        return "a member that its file does not have";
+    }
     if (kind->has_view && span[AT_SECOND].low < 0) return "a negative offset in the view";
     if (kind->etype_bytes) {
         bool known = span[AT_SECOND].low >= 0 && (uint64_t)span[AT_SECOND].high < b->model->types.count;

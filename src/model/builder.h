@@ -1,10 +1,10 @@
 // Makes a model in memory, piece by piece. The builder from events (build/), the reader of MODEL files (file/) and
 // benchmarks (measure/benchmark.c) all use it.
 //
-// The order is: programs, files, kinds; then each family with its parts; then the phases, program after program. What
-// is checked as it is added (builder_check_*, builder_end_family, builder_check_phases) can be expanded, written and
-// walked through without further checks. The functions return 0 or a negative code; if the pieces do not fit together,
-// that is ERR_FORMAT or ERR_LIMIT, with the reason in `fault`.
+// The order is: programs, communicators, files, kinds; then each family with its parts; then the phases, program after
+// program. What is checked as it is added (builder_check_*, builder_end_family, builder_check_phases) can be expanded,
+// written and walked through without further checks. The functions return 0 or a negative code; if the pieces do not
+// fit together, that is ERR_FORMAT or ERR_LIMIT, with the reason in `fault`.
 #pragma once
 
 #include "model/model.h"
@@ -33,8 +33,10 @@ void builder_begin(struct model_builder *b, struct model *model);
 void builder_end(struct model_builder *b); // the model stays
 
 int builder_add_program(struct model_builder *b, bool is_mpi, uint32_t np);
+// Its values are set. They must be numbers for every rank of the program.
+int builder_add_communicator(struct model_builder *b, const struct model_communicator *communicator);
 int builder_add_file(struct model_builder *b, const struct file_set *set); // a set in model->sets
-// The name of the call is copied, and call_id follows from it.
+// The name of the call is copied; call_id and sync follow from it.
 int builder_add_kind(struct model_builder *b, const struct op_kind *kind);
 int builder_add_family(struct model_builder *b, const struct model_family *family);
 int builder_add_phase(struct model_builder *b, uint32_t family); // the next phase of its program

@@ -16,6 +16,11 @@ static void free_items(struct model_items *items) {
 }
 
 void model_free(struct model *model) {
+    for (size_t i = 0; i < model->communicators; i++) {
+        expr_free(model->communicator[i].color.expr);
+        expr_free(model->communicator[i].key.expr);
+    }
+    free(model->communicator);
     for (size_t i = 0; i < model->families; i++) {
         struct model_family *family = &model->family[i];
         for (size_t k = 0; k < family->parts; k++) free_items(&family->part[k].items);
@@ -62,6 +67,13 @@ int model_value_at(const struct model_value *value, const struct expr_variables 
     if (value->expr) return expr_eval(value->expr, variables, out);
     *out = value->table ? value->table[index] : 0;
     return 0;
+}
+
+int model_membership(const struct model *model, uint32_t communicator, uint32_t rank, struct model_membership *out) {
+    const struct model_communicator *of = &model->communicator[communicator];
+    struct expr_variables variables = {.idp = rank, .np = model->program[of->program].np, .ph = 1};
+    FORWARD(model_value_at(&of->color, &variables, rank, &out->color));
+    return model_value_at(&of->key, &variables, rank, &out->key);
 }
 
 static int instance_op(const struct model_item *item, struct expr_variables *variables, size_t index,

@@ -131,6 +131,14 @@ struct model_program {
     size_t first, end; // of its phases
 };
 
+// The communicators that one call made, with MPI: ranks of the same color are in the same one.
+struct model_communicator {
+    uint32_t program;
+    const char *origin;       // how it was made: "world", "self", "split" …
+    struct model_value color; // by rank; negative: the rank is in none
+    struct model_value key;   // by rank: orders the ranks of a communicator; equal keys: by rank
+};
+
 struct model_file {
     const struct file_set *set; // names; structure counts the members only
     uint64_t size_before;       // observed: of all members when they were first opened
@@ -167,6 +175,8 @@ struct model {
     int64_t gap_ns;
     struct op_kind *kind;
     size_t kinds;
+    struct model_communicator *communicator; // by op_kind.communicator - 1
+    size_t communicators;
     struct types types; // of views and memory
     struct model_hints *hints;
     size_t hints_count;
@@ -234,6 +244,17 @@ int model_expand(const struct model *model, uint32_t program, uint32_t rank, uin
                  void *context);
 int model_expand_phase(const struct model *model, uint32_t phase, uint32_t rank, uint32_t thread,
                        model_callback *callback, void *context);
+
+// Where a rank is in a communicator. A negative color: it is in none.
+struct model_membership {
+    int64_t color, key;
+};
+int model_membership(const struct model *model, uint32_t communicator, uint32_t rank, struct model_membership *out);
+
+// For each rank of the program a hash of the ranks in its communicator, in their order; 0: it is in none.
+int model_hash_members(const struct model *model, uint32_t communicator, uint64_t *hash);
+// Finds the communicators of a program in a model that has none: the ranks that open a file (communicators.c).
+int model_infer_communicators(struct model *model, uint32_t program);
 
 // Changes a model to another number of processes (scale.c).
 //

@@ -7,36 +7,55 @@
 #include <stdint.h>
 
 enum op_coordinate {
-    AT_MEMBER,   // which file of its set
+    AT_MEMBER,   // which file of its set; of a synchronisation: the other rank, or the root
     AT_OFFSET,   // in the file; of a seek: its target; of a truncation: unused, see AT_SIZE
     AT_SECOND,   // transfers: offset in the view; calls with two files: which one of the second set; file views:
                  // place of the file's datatype
     AT_POSITION, // of others: how many of the phase's transfers come before it
-    AT_SIZE,     // bytes asked for; of barriers: how many
+    AT_SIZE,     // bytes asked for; of synchronisations: how many
     AT_SHORT,    // bytes asked for that were not moved
     AT_COUNT
 };
 
+// How ranks wait for each other between their operations. A program has many calls for that; what counts for the order
+// of its I/O is which rank waits for which.
+enum op_sync {
+    SYNC_NONE,
+    SYNC_BARRIER, // all ranks of a communicator wait for all
+    SYNC_BCAST,   // all wait for the root
+    SYNC_REDUCE,  // the root waits for all
+    SYNC_SEND,
+    SYNC_RECEIVE, // waits for a send
+    SYNC_COUNT
+};
+
+const char *op_sync_name(enum op_sync sync);
+int op_sync_find(const char *name); // or ERR_NOTHING
+
 struct op_kind {
     const char *call; // canonical name; two kinds with equal names have the same pointer
     uint8_t layer;    // enum call_layer
-    uint8_t class;    // enum call_class; CLASS_NONE: a barrier
+    uint8_t class;    // enum call_class; CLASS_NONE: a synchronisation
+    uint8_t sync;     // enum op_sync
+    uint8_t handle;   // of MPI-IO: which of those that the process has open on the file at one time, mostly 0
     bool collective;
     bool nonblocking;
     bool has_offset;
     bool has_view;
-    uint16_t call_id;     // in call_table; 0: a barrier, or a call that this build does not know
-    uint32_t set;         // of the file, OP_NO_SET without
-    uint32_t set2;        // of the second file, OP_NO_SET without
-    uint32_t flags;       // of an open, as the call got them
-    uint32_t etype_bytes; // of a file view, else 0
-    uint32_t memory;      // of a transfer whose memory is not contiguous: place of its datatype + 1, else 0
-    uint32_t hints;       // given with the call: place + 1, else 0
-    uint32_t whence;      // of a seek
+    uint16_t call_id;      // in call_table; 0: a synchronisation, or a call that this build does not know
+    uint32_t set;          // of the file, OP_NO_SET without
+    uint32_t set2;         // of the second file, OP_NO_SET without
+    uint32_t flags;        // of an open, as the call got them
+    uint32_t etype_bytes;  // of a file view, else 0
+    uint32_t memory;       // of a transfer whose memory is not contiguous: place of its datatype + 1, else 0
+    uint32_t hints;        // given with the call: place + 1, else 0
+    uint32_t whence;       // of a seek
+    uint32_t communicator; // of an open with MPI-IO, and of a synchronisation: place + 1; 0: not known
     int error;
 };
 
 #define OP_NO_SET UINT32_MAX
+enum { OP_MOST_HANDLES = 16 }; // on one file at one time
 
 // One of 64 bits for a number, so that a set of kinds or sizes fits a word. Several numbers share a bit, and which ones
 // share it decides the lists and phases of a model: this must not change from version to version.

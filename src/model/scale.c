@@ -188,6 +188,32 @@ static int scale_parts(const struct scaling *s, struct model_part *parts, size_t
     return 0;
 }
 
+// Further copies of the program have communicators of their own, where there is no rule.
+static int scale_membership(const struct scaling *s, struct model_value *value, bool is_color) {
+    if (!value->table) return 0;
+    int64_t *table, most = 0;
+    FORWARD(arena_array(&s->model->arena, table, s->to));
+    for (uint32_t i = 0; i < s->from; i++) {
+        if (value->table[i] > most) most = value->table[i];
+    }
+    for (uint32_t i = 0; i < s->to; i++) {
+        table[i] = value->table[i % s->from];
+        if (is_color && table[i] >= 0) table[i] += (most + 1) * (i / s->from);
+    }
+    value->table = table;
+    return 0;
+}
+
+static int scale_communicators(const struct scaling *s, uint32_t program) {
+    for (size_t i = 0; i < s->model->communicators; i++) {
+        struct model_communicator *communicator = &s->model->communicator[i];
+        if (communicator->program != program) continue;
+        FORWARD(scale_membership(s, &communicator->color, true));
+        FORWARD(scale_membership(s, &communicator->key, false));
+    }
+    return 0;
+}
+
 // Drops the waits: ranks may do the work of others now, so it is not known which operations wait.
 static void drop_waits(struct model *model, uint32_t program) {
     size_t kept = 0;
@@ -202,6 +228,7 @@ int model_scale(struct model *model, uint32_t program, uint32_t np) {
     RETURN_IF(!np, ERR_USAGE);
     if (s.from == s.to) return 0;
     FORWARD(widen_types(&s));
+    FORWARD(scale_communicators(&s, program));
     for (size_t i = 0; i < model->families; i++) {
         struct model_family *family = &model->family[i];
         if (family->program != program) continue;

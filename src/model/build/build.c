@@ -50,6 +50,10 @@ static int build(struct building *b) {
     // Names are in the arena of the recorded threads, so the model takes over that arena.
     model->arena = b->recorded.arena;
     b->recorded.arena = (struct arena){0};
+    FORWARD(communicators_join(&b->communicators, &b->recorded, b->log));
+    FORWARD(communicators_set(&b->communicators, &b->recorded));
+    FORWARD(build_syncs(b));
+    recorded_drop_idle(&b->recorded);
     FORWARD(build_file_waits(b));
     FORWARD(cut_threads(b, model->gap_ns));
     FORWARD(copy_programs(b));
@@ -111,6 +115,7 @@ void model_build_free(struct building *b) {
     free(b->of_thread);
     align_free(&b->align);
     recorded_free(&b->recorded);
+    communicators_free(&b->communicators);
     free(b);
 }
 

@@ -3,16 +3,19 @@
 
 #include "base/hash.h"
 #include "model/build/align.h"
+#include "model/build/communicators.h"
 #include "model/builder.h"
 
-// One thread in one phase of a family.
+// One thread in one phase of a family, or a run of its items.
 struct piece {
     uint32_t ph;
     uint32_t rank;
     uint32_t thread;
     uint32_t place; // in recorded.thread
     size_t segment;
-    uint64_t shape; // of the operations of its part
+    size_t first_item, items; // of the segment's transfers or others
+    uint32_t slot;            // pieces of a thread follow each other in the order of these
+    uint64_t shape;           // of the items
 };
 
 struct pieces {
@@ -26,16 +29,23 @@ struct building {
     struct model *model;
     struct model_builder builder;
     struct recorded recorded;
+    struct communicators communicators;
     struct segments segments;
     struct thread_segments *of_thread;
     struct align align;
     struct pieces *family; // by family: in the order of phases and threads
 };
 
+// Puts synchronisations among the other operations (syncs.c).
+int build_syncs(struct building *b);
 // Finds the uses and closes of files that wait for opens and uses by other threads (file_waits.c).
 int build_file_waits(struct building *b);
 // Gives each aligned phase its family, and adds what was observed (families.c).
 int build_families(struct building *b);
+struct loops_seq piece_items(const struct building *b, const struct piece *piece, bool others);
+uint64_t items_shape(struct loops_seq items);
+// Cuts pieces so that what all ranks do, by a rule, is apart from what only some do (common.c).
+int build_common(const struct building *b, struct pieces *pieces, uint32_t np, bool others);
 // Turns the pieces of a family into parts with expressions: transfers, or others (parts.c).
 int build_parts(struct building *b, uint32_t family, bool others);
 // Adds the pauses before the operations of a part, and how regularly the phases of each family come (observed.c).

@@ -78,7 +78,11 @@ static int add_pieces(struct building *b, struct pieces *to, const struct align_
         const struct align_part *part = &from->part[i];
         const struct thread_ops *thread = &b->recorded.thread[part->thread];
         FORWARD(array_push(to->piece, to->count,
-                           (struct piece){ph, thread->rank, thread->number, part->thread, part->segment, 0}));
+                           (struct piece){.ph = ph,
+                                          .rank = thread->rank,
+                                          .thread = thread->number,
+                                          .place = part->thread,
+                                          .segment = part->segment}));
     }
     return 0;
 }

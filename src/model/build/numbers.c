@@ -3,13 +3,16 @@
 
 #include "base/err.h"
 #include "base/scoped.h"
+#include "fmt/communicator.h"
 #include "log/log.h"
 #include "model/build/build.h"
+#include "model/fit.h"
 
 struct numbering {
     struct building *b;
     uint32_t *kind_of; // old -> new
     uint32_t *file_of;
+    uint32_t *communicator_of;
     int error; // the first
 };
 
@@ -23,12 +26,45 @@ static uint32_t number_file(struct numbering *n, uint32_t set) {
     return n->file_of[set];
 }
 
+// A rule over the ranks, or a table.
+static int set_by_rank(struct building *b, struct model_value *value, const int64_t *number, uint32_t np) {
+    char text[FIT_TEXT_BYTES];
+    SCOPED_FREE struct fit_point *point = malloc((np + 1) * sizeof *point);
+    RETURN_IF(!point, -ENOMEM);
+    for (uint32_t i = 0; i < np; i++) point[i] = (struct fit_point){.idp = i, .ph = 1, .value = number[i]};
+    int code = fit_expression(&(struct fit_input){.point = point, .count = np, .np = np}, text);
+    if (!code) return builder_set_expression(&b->builder, value, text);
+    FORWARD(arena_array(&b->model->arena, value->table, np));
+    memcpy(value->table, number, np * sizeof *number);
+    return 0;
+}
+
+static int add_communicator(struct building *b, const struct joined_communicator *from) {
+    uint32_t np = b->model->program[from->program].np;
+    struct model_communicator made = {.program = from->program, .origin = comm_origin_name(from->origin)};
+    FORWARD(set_by_rank(b, &made.color, from->color, np));
+    int code = from->key ? set_by_rank(b, &made.key, from->key, np) : 0;
+    if (!code) return builder_add_communicator(&b->builder, &made);
+    expr_free(made.color.expr);
+    return code;
+}
+
+// Places of both start with 1; 0 is none.
+static uint32_t number_communicator(struct numbering *n, uint32_t id) {
+    if (id && !n->communicator_of[id] && !n->error) {
+        n->error = add_communicator(n->b, &n->b->communicators.joined[id - 1]);
+        n->communicator_of[id] = (uint32_t)n->b->model->communicators;
+    }
+    return n->communicator_of[id];
+}
+
 static uint32_t number_kind(struct numbering *n, uint32_t id) {
     if (n->kind_of[id] == UINT32_MAX && !n->error) {
         struct op_kind kind = n->b->recorded.kind[id];
         n->kind_of[id] = (uint32_t)n->b->model->kinds;
         kind.set = number_file(n, kind.set);
         kind.set2 = number_file(n, kind.set2);
+        kind.communicator = number_communicator(n, kind.communicator);
         if (!n->error) n->error = builder_add_kind(&n->b->builder, &kind);
     }
     return n->kind_of[id];
@@ -120,6 +156,7 @@ int build_numbers(struct building *b, struct log *log) {
     struct numbering n = {.b = b};
     FORWARD(arena_array(&arena, n.kind_of, b->recorded.kinds));
     FORWARD(arena_array(&arena, n.file_of, model->sets.set_count));
+    FORWARD(arena_array(&arena, n.communicator_of, b->communicators.count + 1));
     memset(n.kind_of, 0xff, b->recorded.kinds * sizeof *n.kind_of);
     memset(n.file_of, 0xff, model->sets.set_count * sizeof *n.file_of);
     for (size_t i = 0; i < model->families; i++) {

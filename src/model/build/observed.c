@@ -135,8 +135,10 @@ int build_think(struct building *b, struct model_part *part, const struct piece 
     for (size_t i = 0; i < count; i++) {
         const struct segment *segment = &b->segments.segment[pieces[i].segment];
         const struct thread_ops *thread = &b->recorded.thread[pieces[i].place];
+        const struct loops_seq items = piece_items(b, &pieces[i], others);
         t.time = others ? &thread->other_time[segment->other_first] : &thread->time[segment->first];
-        loops_walk(others ? &segment->others : &segment->ops, add_think, &t);
+        for (size_t k = pieces[i].first_item; k > 0; k--) t.time += items.item[-(ptrdiff_t)k].ops;
+        loops_walk(&items, add_think, &t);
     }
     struct model_leaves at = model_leaves(&part->items);
     for (size_t i = 0; i < leaves; i++) FORWARD(observe_leaf(b, &t, i, model_next_leaf(&at)));

@@ -2,19 +2,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/scoped.h"
 #include "model/build/build.h"
 #include "model/fit.h"
 
-static uint64_t others_shape(const struct segment *segment) {
-    uint64_t shape = hash_add(0, segment->others.count);
-    for (size_t i = 0; i < segment->others.count; i++) shape = hash_add(shape, segment->others.item[i].shape);
+struct loops_seq piece_items(const struct building *b, const struct piece *piece, bool others) {
+    const struct segment *segment = &b->segments.segment[piece->segment];
+    const struct loops_seq *all = others ? &segment->others : &segment->ops;
+    return (struct loops_seq){all->item + piece->first_item, piece->items};
+}
+
+uint64_t items_shape(struct loops_seq items) {
+    uint64_t shape = hash_add(0, items.count);
+    for (size_t i = 0; i < items.count; i++) shape = hash_add(shape, items.item[i].shape);
     return shape;
 }
 
 static int compare_pieces(const void *x, const void *y) {
     const struct piece *a = x, *b = y;
+    if (a->slot != b->slot) return a->slot < b->slot ? -1 : 1;
     if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
     if (a->shape != b->shape) return a->shape < b->shape ? -1 : 1;
     if (a->ph != b->ph) return a->ph < b->ph ? -1 : 1;
@@ -30,8 +38,8 @@ static int by_first_rank(const void *x, const void *y) {
 
 static size_t pieces_of_phase(const struct piece *pieces, size_t count) {
     size_t n = 1;
-    while (n < count && pieces[n].thread == pieces[0].thread && pieces[n].shape == pieces[0].shape &&
-           pieces[n].ph == pieces[0].ph) {
+    while (n < count && pieces[n].slot == pieces[0].slot && pieces[n].thread == pieces[0].thread &&
+           pieces[n].shape == pieces[0].shape && pieces[n].ph == pieces[0].ph) {
         n++;
     }
     return n;
@@ -55,11 +63,6 @@ static bool is_table(const struct piece *pieces, size_t count, size_t ranks) {
         if (pieces[i].rank != pieces[i - ranks].rank || pieces[i].ph == pieces[i - ranks].ph) return false;
     }
     return count % ranks == 0;
-}
-
-static const struct loops_seq *seq_of(const struct building *b, const struct piece *piece, bool others) {
-    const struct segment *segment = &b->segments.segment[piece->segment];
-    return others ? &segment->others : &segment->ops;
 }
 
 // The pieces of one part, all with the same tree, for which expressions are searched.
@@ -163,10 +166,10 @@ static bool same_tree(const struct loops *a, const struct loops *b, size_t count
 
 // Shapes are hashes. Two equal shapes with different trees are so unlikely that they are an error.
 static int check_trees(const struct fitting *f) {
-    const struct loops_seq *first = seq_of(f->b, f->piece, f->others);
+    const struct loops_seq first = piece_items(f->b, f->piece, f->others);
     for (size_t i = 1; i < f->count; i++) {
-        const struct loops_seq *other = seq_of(f->b, &f->piece[i], f->others);
-        RETURN_IF(other->count != first->count || !same_tree(first->item, other->item, first->count), ERR_LIMIT);
+        const struct loops_seq other = piece_items(f->b, &f->piece[i], f->others);
+        RETURN_IF(other.count != first.count || !same_tree(first.item, other.item, first.count), ERR_LIMIT);
     }
     return 0;
 }
@@ -179,10 +182,10 @@ static int fit_part(struct fitting *f, struct model_part *part) {
     FORWARD(arena_array(&arena, f->leaf, f->count));
     FORWARD(arena_array(&arena, f->point, f->count));
     for (size_t i = 0; i < f->count; i++) {
-        at[i] = seq_of(f->b, &f->piece[i], f->others)->item;
+        at[i] = piece_items(f->b, &f->piece[i], f->others).item;
         f->point[i] = (struct fit_point){.idp = f->piece[i].rank, .ph = f->piece[i].ph};
     }
-    return make_items(f, at, seq_of(f->b, f->piece, f->others)->count, &part->items);
+    return make_items(f, at, f->piece->items, &part->items);
 }
 
 // Transfers, or others, of one family.
@@ -217,7 +220,9 @@ static int make_part(const struct splitting *s, const struct piece *pieces, size
 
 static size_t pieces_of_part(const struct piece *piece, size_t count) {
     size_t n = 1;
-    while (n < count && piece[n].thread == piece->thread && piece[n].shape == piece->shape) n++;
+    while (n < count && piece[n].slot == piece->slot && piece[n].thread == piece->thread &&
+           piece[n].shape == piece->shape)
+        n++;
     return n;
 }
 
@@ -225,28 +230,35 @@ static int split_parts(const struct splitting *s, struct model_part **parts, siz
     size_t count = 0;
     for (size_t i = 0; i < s->count; i += pieces_of_part(&s->piece[i], s->count - i)) count++;
     FORWARD(arena_array(&s->b->model->arena, *parts, count));
-    for (size_t first = 0, n; first < s->count; first += n) {
+    for (size_t first = 0, n, slot = 0; first < s->count; first += n) {
         n = pieces_of_part(&s->piece[first], s->count - first);
         FORWARD(make_part(s, &s->piece[first], n, &(*parts)[(*made)++]));
+        bool ends_slot = first + n == s->count || s->piece[first + n].slot != s->piece[first].slot;
+        if (!ends_slot) continue;
+        qsort(*parts + slot, *made - slot, sizeof **parts, by_first_rank);
+        slot = *made;
     }
-    qsort(*parts, *made, sizeof **parts, by_first_rank);
     return 0;
 }
 
 int build_parts(struct building *b, uint32_t family, bool others) {
     struct model_family *to = &b->model->family[family];
     const struct pieces *all = &b->family[family];
-    SCOPED_FREE struct piece *pieces = malloc((all->count + 1) * sizeof *pieces);
-    size_t count = 0;
-    RETURN_IF(!pieces, -ENOMEM);
-    for (size_t i = 0; i < all->count; i++) {
+    struct pieces pieces = {0};
+    int code = 0;
+    for (size_t i = 0; i < all->count && !code; i++) {
         const struct segment *segment = &b->segments.segment[all->piece[i].segment];
-        if (!(others ? segment->others.count : segment->ops.count)) continue;
-        pieces[count] = all->piece[i];
-        pieces[count++].shape = others ? others_shape(segment) : segment->shape;
+        struct piece piece = all->piece[i];
+        piece.items = others ? segment->others.count : segment->ops.count;
+        piece.shape = items_shape(piece_items(b, &piece, others));
+        if (piece.items) code = array_push(pieces.piece, pieces.count, piece);
     }
-    if (!count) return 0;
-    sort_pieces(pieces, count);
-    struct splitting s = {b, to, pieces, count, others};
-    return others ? split_parts(&s, &to->other, &to->others) : split_parts(&s, &to->part, &to->parts);
+    if (!code) code = build_common(b, &pieces, b->model->program[to->program].np, others);
+    if (!code && pieces.count) {
+        sort_pieces(pieces.piece, pieces.count);
+        struct splitting s = {b, to, pieces.piece, pieces.count, others};
+        code = others ? split_parts(&s, &to->other, &to->others) : split_parts(&s, &to->part, &to->parts);
+    }
+    free(pieces.piece);
+    return code;
 }

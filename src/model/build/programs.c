@@ -129,13 +129,20 @@ static int join_programs(struct assigning *l, const struct log_process **sorted,
 }
 
 // Processes without operations, such as launchers, have no rank and make no program.
-static void drop_empty(struct recorded *recorded) {
+static void drop_idle(struct recorded *recorded, bool communicating) {
     size_t used = 0;
     for (size_t i = 0; i < recorded->count; i++) {
-        if (recorded->thread[i].transfers || recorded->thread[i].others) recorded->thread[used++] = recorded->thread[i];
+        struct thread_ops *thread = &recorded->thread[i];
+        bool stays = thread->transfers || thread->others || (thread->partners && !communicating);
+        if (stays)
+            recorded->thread[used++] = *thread;
+        else
+            thread_ops_free(thread);
     }
     recorded->count = used;
 }
+
+void recorded_drop_idle(struct recorded *recorded) { drop_idle(recorded, true); }
 
 static int assign_programs(struct assigning *l) {
     struct recorded *recorded = l->recorded;
@@ -166,6 +173,8 @@ static int compare_threads(const void *a, const void *b, void *context) {
     if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
     if (x->process != y->process) return x->process->id < y->process->id ? -1 : 1;
     if (!x->transfers != !y->transfers) return x->transfers ? -1 : 1;
+    if (!x->transfers && !x->others != !y->others) return x->others ? -1 : 1;
+    if (!x->transfers && !x->others) return x->tid < y->tid ? -1 : x->tid > y->tid;
     const struct op *p = x->transfers ? x->transfer : x->other, *q = y->transfers ? y->transfer : y->other;
     if (kinds[p->kind].set != kinds[q->kind].set) return kinds[p->kind].set < kinds[q->kind].set ? -1 : 1;
     for (unsigned c = 0; c < AT_COUNT; c++) {
@@ -188,6 +197,7 @@ static void number_threads(struct recorded *recorded) {
 
 // --- where in the program a thread begins
 
+// Of its first operation; NULL: it has none.
 static struct op_time *first_time(const struct thread_ops *thread) {
     bool by_other = thread->others && thread->other[0].at[AT_POSITION] == 0;
     return by_other ? thread->other_time : thread->time;
@@ -208,18 +218,18 @@ static void set_beginnings(struct recorded *recorded) {
              end < recorded->count && begin_together(recorded, &recorded->thread[first], &recorded->thread[end]);
              end++) {
             const struct op_time *time = first_time(&recorded->thread[end]);
-            if (time->start_ns < start_ns) start_ns = time->start_ns;
+            if (time && time->start_ns < start_ns) start_ns = time->start_ns;
         }
         for (size_t i = first; i < end; i++) {
             struct op_time *time = first_time(&recorded->thread[i]);
-            time->think_ns = time->start_ns - start_ns;
+            if (time) time->think_ns = time->start_ns - start_ns;
         }
     }
 }
 
 int recorded_find_programs(struct recorded *recorded, const struct log *log) {
     struct assigning l = {recorded, log};
-    drop_empty(recorded);
+    drop_idle(recorded, false);
     FORWARD(assign_programs(&l));
     number_threads(recorded);
     set_beginnings(recorded);

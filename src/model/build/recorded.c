@@ -13,21 +13,26 @@
 #include "log/stats.h"
 #include "log/visit.h"
 
-static const char barrier_name[] = "barrier";
-
 // Communication between an event and the previous one of its thread.
 struct comm {
     uint64_t event;
     struct stream_comm of[STREAM_COMM_KINDS]; // units: nanoseconds
 };
 
-enum { RECENT_KINDS = 256, MAX_AHEAD = 1024, WAITING_BYTES = 1 << 16 };
+enum { RECENT_KINDS = 256, MAX_AHEAD = 1024, WAITING_BYTES = 1 << 16, MOST_OPEN = 64 };
 
 // The communication of a process. A visit hands it over apart from the events, in another thread.
 struct process_comm {
     const struct recording *recording;
     struct comm *comm; // in the end by event
     size_t comms;
+    struct comm_partner { // in the end by event; then those behind the last events
+        uint32_t tid;
+        bool has_event;
+        uint64_t event;
+        struct stream_partner partner;
+    } * partner;
+    size_t partners, with_event;
     struct tail { // after a thread's last event
         uint32_t tid;
         enum stream_comm_kind kind;
@@ -66,21 +71,28 @@ struct recording {
     uint64_t calls; // that the program made
     bool is_over;   // they are too many
     struct process_comm *of_process;
+    bool has_communicators; // the log says with whom processes communicate
     struct waiting_events *first, *last;
-    struct lookup parents;     // events that are not transfers -> layer
-    struct lookup thread_of;   // process and thread -> thread
-    struct lookup kind_of;     // hash of a kind -> kind
-    uint32_t kinds_used;       // by the operations that have their communication
-    uint32_t barrier;          // number of the barrier's kind; UINT32_MAX: there is none
+    struct lookup parents;   // events that are not transfers -> layer
+    struct lookup thread_of; // process and thread -> thread
+    struct lookup kind_of;   // hash of a kind -> kind
+    struct lookup open_of;   // process and handle -> open file of MPI
+    struct mpi_open {
+        uint32_t process, file; // places in the log
+        uint32_t communicator;  // number in the process
+        uint32_t slot;          // among those that the process has open on the file
+        bool is_open;
+    } * open;
+    size_t opens;
     struct carry {             // by thread: what has come since
         struct comm comm;      // the last operation
         struct thread_gap gap; // the last transfer
         int64_t end_ns;
         bool begun;
-        bool is_async;          // the last operation was an asynchronous transfer
-        int64_t seen_ns;        // when its end was seen
-        size_t comm_at;         // where the next event's is expected
-        uint64_t last_barriers; // after the last event
+        bool is_async;   // the last operation was an asynchronous transfer
+        int64_t seen_ns; // when its end was seen
+        size_t partner_at;
+        size_t comm_at; // where the next event's is expected
     } * carry;
     const char **call_name;        // by call
     uint32_t recent[RECENT_KINDS]; // kinds, by what mostly tells them apart
@@ -112,8 +124,12 @@ static int begin_process(void *context, const struct log_process *process, void 
 }
 
 static int note_comm(struct process_comm *process, const struct log_comm *found) {
+    for (uint32_t i = 0; i < found->partner_count; i++) {
+        struct comm_partner partner = {found->tid, found->has_event, found->event, found->partners[i]};
+        FORWARD(array_push(process->partner, process->partners, partner));
+    }
     if (!found->has_event) {
-        if (found->kind != COMM_MOVING && found->kind != COMM_SYNCHRONISING) return 0;
+        if (found->kind == COMM_COMPLETING || !found->has_thread) return 0;
         return array_push(process->tail, process->tails, (struct tail){found->tid, found->kind, found->count});
     }
     if (!process->comms || process->comm[process->comms - 1].event != found->event)
@@ -137,7 +153,16 @@ static int compare_comms(const void *a, const void *b) {
     return left->event < right->event ? -1 : left->event > right->event;
 }
 
+static int compare_partners(const void *a, const void *b) {
+    const struct comm_partner *left = a, *right = b;
+    if (left->has_event != right->has_event) return left->has_event ? -1 : 1;
+    return left->event < right->event ? -1 : left->event > right->event;
+}
+
 static void sort_comms(struct process_comm *process) {
+    if (process->partners) qsort(process->partner, process->partners, sizeof *process->partner, compare_partners);
+    while (process->with_event < process->partners && process->partner[process->with_event].has_event)
+        process->with_event++;
     if (!process->comms) return;
     qsort(process->comm, process->comms, sizeof *process->comm, compare_comms);
     size_t kept = 0;
@@ -220,12 +245,56 @@ static int intern_hints(struct recorded *recorded, const struct log_hints *hints
     return array_push(recorded->hints, recorded->hints_count, hints);
 }
 
+// Pieces of memory without a common distance lie where the program's allocator put them, another place in each run.
+static int follows_rule(struct recording *l, const struct log_datatype *type, bool *follows) {
+    const struct datatype *flat;
+    FORWARD(log_datatype_flat(l->log, type, &flat));
+    *follows = !type->cut && flat->items && flat->item[0].span == flat->items;
+    return 0;
+}
+
+// The lowest slot that no open file of the process on the same name has.
+static uint32_t free_slot(const struct recording *l, uint32_t process, uint32_t file) {
+    uint32_t taken = 0, slot = 0;
+    for (size_t i = l->opens > MOST_OPEN ? l->opens - MOST_OPEN : 0; i < l->opens; i++) {
+        const struct mpi_open *open = &l->open[i];
+        if (open->is_open && open->process == process && open->file == file) taken |= 1u << open->slot;
+    }
+    while (slot < OP_MOST_HANDLES - 1 && taken & 1u << slot) slot++;
+    return slot;
+}
+
+// Which open file the call is about, and the communicator on which it was opened: its number in the process, until
+// those of all processes are joined.
+static int add_handle(struct recording *l, const struct log_event *event, struct op_kind *kind) {
+    if (kind->layer != LAYER_MPIIO || !event->file) return 0;
+    uint64_t key = lookup_pair(event->process->index, event->raw.handle);
+    if (kind->class == CLASS_OPEN) {
+        kind->communicator = (uint32_t)log_event_attribute(event, ATTRIBUTE_COMM);
+        if (event->raw.error || !event->raw.handle) return 0;
+        struct mpi_open open = {event->process->index, event->file->index, kind->communicator, 0, true};
+        kind->handle = (uint8_t)(open.slot = free_slot(l, open.process, open.file));
+        FORWARD(lookup_set(&l->open_of, key, (uint32_t)l->opens));
+        return array_push(l->open, l->opens, open);
+    }
+    uint32_t place = event->raw.handle ? lookup_find(&l->open_of, key) : LOOKUP_NONE;
+    if (place == LOOKUP_NONE) return 0;
+    struct mpi_open *open = &l->open[place];
+    kind->handle = (uint8_t)open->slot;
+    if (kind->collective) kind->communicator = open->communicator;
+    if (kind->class == CLASS_CLOSE) open->is_open = false;
+    return 0;
+}
+
 // Adds what only MPI calls have.
 static int add_mpi(struct recording *l, const struct log_event *event, struct op_kind *kind, struct op *op) {
     struct types *types = &l->recorded->types;
     uint32_t place;
     if (event->hints) FORWARD(intern_hints(l->recorded, event->hints, &kind->hints));
-    if (event->datatype) {
+    bool follows = false;
+    FORWARD(add_handle(l, event, kind));
+    if (event->datatype) FORWARD(follows_rule(l, event->datatype, &follows));
+    if (follows) {
         FORWARD(types_intern(types, l->log, event->datatype, &place));
         kind->memory = place + 1;
     }
@@ -288,27 +357,6 @@ static int make_op(struct recording *l, const struct log_event *event, struct op
     return 0;
 }
 
-// Kinds are numbered in the order of the operations that first have them; barriers are known later than the others.
-static struct op make_barrier(struct recording *l, uint64_t count) {
-    if (l->barrier == UINT32_MAX) l->barrier = l->kinds_used;
-    return (struct op){.kind = l->barrier, .at[AT_SIZE] = (int64_t)count};
-}
-
-static uint32_t number_beside_barrier(struct recording *l, uint32_t kind) {
-    if (kind >= l->kinds_used) l->kinds_used = kind + 1;
-    return kind + (kind >= l->barrier);
-}
-
-static int add_barrier_kind(struct recording *l) {
-    struct recorded *recorded = l->recorded;
-    if (l->barrier == UINT32_MAX) return 0;
-    FORWARD(array_room(recorded->kind, recorded->kinds));
-    struct op_kind *kind = &recorded->kind[l->barrier];
-    memmove(kind + 1, kind, (recorded->kinds++ - l->barrier) * sizeof *kind);
-    *kind = (struct op_kind){.call = barrier_name, .set = OP_NO_SET, .set2 = OP_NO_SET};
-    return 0;
-}
-
 // --- threads
 
 static uint64_t thread_key(const struct recording *l, const struct log_process *process, uint32_t tid) {
@@ -326,12 +374,11 @@ static int add_thread(struct recording *l, const struct log_event *event) {
                       (struct thread_ops){.process = event->process, .tid = event->raw.tid});
 }
 
-static int add_other(struct thread_ops *thread, const struct op *op, const struct op_time *time, bool parted) {
+int thread_ops_add_other(struct thread_ops *thread, const struct op *op, const struct op_time *time, bool parted) {
     FORWARD(array_room(thread->other, thread->others));
     FORWARD(array_room(thread->other_time, thread->others));
     FORWARD(array_room(thread->other_parted, thread->others));
     thread->other[thread->others] = *op;
-    thread->other[thread->others].at[AT_POSITION] = (int64_t)thread->transfers;
     thread->other_time[thread->others] = *time;
     thread->other_parted[thread->others++] = parted;
     return 0;
@@ -389,19 +436,11 @@ static int add_op(struct recording *l, uint32_t at, const struct waiting_op *wai
     split_pause(thread, carry, time.start_ns, others_ns, &time);
     carry->is_async = waiting->is_transfer && l->recorded->kind[op.kind].nonblocking;
     carry->seen_ns = time.start_ns + time.duration_ns;
-    uint64_t barriers = carry->comm.of[COMM_SYNCHRONISING].count;
     bool parted = carry->comm.of[COMM_MOVING].count > 0;
-    if (barriers) {
-        // It is not known where in the pause the barriers were. Usually a process waits for the others when its own
-        // work is done.
-        const struct op barrier = make_barrier(l, barriers);
-        const struct op_time before = {.start_ns = time.start_ns, .think_ns = time.think_ns};
-        FORWARD(add_other(thread, &barrier, &before, parted));
-        time.think_ns = 0;
-    }
-    op.kind = number_beside_barrier(l, op.kind);
     carry->comm = (struct comm){0};
-    if (!waiting->is_transfer) return add_other(thread, &op, &time, parted && !barriers);
+    op.at[AT_POSITION] = (int64_t)thread->transfers;
+    if (!waiting->is_transfer) return thread_ops_add_other(thread, &op, &time, parted);
+    op.at[AT_POSITION] = 0;
     int code = add_transfer(thread, &op, &time, &carry->gap, waiting->tick);
     carry->gap = (struct thread_gap){0};
     return code;
@@ -480,6 +519,46 @@ static int add_events(void *context, const struct log_event *const *event, size_
     return 0;
 }
 
+// --- communication with other processes
+
+static int add_partner(struct thread_ops *thread, const struct stream_partner *partner) {
+    return array_push(thread->partner, thread->partners,
+                      (struct thread_partner){thread->transfers, thread->others, partner->comm, partner->role,
+                                              partner->peer, partner->count});
+}
+
+// Without communicators in the log, synchronising calls are taken to be of the whole world.
+static int add_world_partner(struct thread_ops *thread, uint64_t calls) {
+    struct stream_partner world = {.comm = COMMUNICATORS_WORLD, .role = PARTNER_ALL, .count = calls};
+    return calls ? add_partner(thread, &world) : 0;
+}
+
+// Events of a thread come almost in the order of their numbers.
+static bool is_at(const struct process_comm *process, size_t at, uint64_t event) {
+    const struct comm_partner *partner = process->partner;
+    bool after = at == 0 || partner[at - 1].event < event;
+    return after && (at == process->with_event || partner[at].event >= event);
+}
+
+static int add_partners(const struct process_comm *process, struct carry *carry, struct thread_ops *thread,
+                        uint64_t event) {
+    size_t at = carry->partner_at;
+    if (!is_at(process, at, event)) {
+        size_t high = process->with_event;
+        for (at = 0; at < high;) {
+            size_t middle = at + (high - at) / 2;
+            if (process->partner[middle].event < event)
+                at = middle + 1;
+            else
+                high = middle;
+        }
+    }
+    for (; at < process->with_event && process->partner[at].event == event; at++)
+        FORWARD(add_partner(thread, &process->partner[at].partner));
+    carry->partner_at = at;
+    return 0;
+}
+
 static int add_with_comm(struct recording *l, const struct waiting *event) {
     struct thread_ops *thread = &l->recorded->thread[event->thread];
     struct carry *carry = &l->carry[event->thread];
@@ -487,6 +566,8 @@ static int add_with_comm(struct recording *l, const struct waiting *event) {
     const struct comm *comm = comm_before(process, carry, event->event);
     if (comm) add_comm(&carry->comm, comm);
     if (comm) thread->comm_calls += calls_of(comm);
+    if (comm && !l->has_communicators) FORWARD(add_world_partner(thread, comm->of[COMM_SYNCHRONISING].count));
+    FORWARD(add_partners(process, carry, thread, event->event));
     return event->is_op ? add_op(l, event->thread, (const struct waiting_op *)(event + 1)) : 0;
 }
 
@@ -505,52 +586,35 @@ static int join_comms(struct recording *l) {
 
 // --- after the last operation
 
-// Counts barriers before calls that are not operations too, such as those of another layer.
-static uint64_t barriers_behind(const struct carry *carry) {
-    return carry->comm.of[COMM_SYNCHRONISING].count + carry->last_barriers;
+// Communicates without any event.
+static int add_idle_thread(struct recording *l, const struct log_process *process, uint32_t tid, uint32_t *at) {
+    *at = (uint32_t)l->recorded->count;
+    FORWARD(lookup_set(&l->thread_of, thread_key(l, process, tid), *at));
+    return array_push(l->recorded->thread, l->recorded->count, (struct thread_ops){.process = process, .tid = tid});
 }
 
-static int add_barriers_behind(struct recording *l, uint32_t at, uint64_t count) {
-    const struct carry *carry = &l->carry[at];
-    const struct op op = make_barrier(l, count);
-    struct op_time time = {.start_ns = carry->seen_ns > carry->end_ns ? carry->seen_ns : carry->end_ns};
-    return add_other(&l->recorded->thread[at], &op, &time, false);
+static int find_thread(struct recording *l, size_t process, uint32_t tid, struct thread_ops **thread) {
+    const struct log_process *of = log_process_at(l->log, process);
+    uint32_t at = lookup_find(&l->thread_of, thread_key(l, of, tid));
+    if (at == LOOKUP_NONE) FORWARD(add_idle_thread(l, of, tid, &at));
+    *thread = &l->recorded->thread[at];
+    return 0;
 }
 
-static bool waits_for_others(const struct thread_ops *thread) {
-    return thread->process->has_rank && thread->comm_calls && (thread->transfers || thread->others);
-}
-
-static void add_tails(struct recording *l) {
+static int add_tails(struct recording *l) {
+    struct thread_ops *thread;
     for (size_t i = 0; l->of_process && i < log_process_count(l->log); i++) {
         const struct process_comm *process = &l->of_process[i];
         for (const struct tail *tail = process->tail; tail < process->tail + process->tails; tail++) {
-            uint32_t at = lookup_find(&l->thread_of, thread_key(l, log_process_at(l->log, i), tail->tid));
-            if (at == LOOKUP_NONE) continue;
-            l->recorded->thread[at].comm_calls += tail->calls;
-            if (tail->kind == COMM_SYNCHRONISING) l->carry[at].last_barriers += tail->calls;
+            FORWARD(find_thread(l, i, tail->tid, &thread));
+            thread->comm_calls += tail->calls;
+            bool counts = tail->kind == COMM_SYNCHRONISING && !l->has_communicators;
+            if (counts) FORWARD(add_world_partner(thread, tail->calls));
         }
-    }
-}
-
-// The last operation of a rank may have to wait for ranks that have finished their I/O. Barriers that all ranks have
-// after their last operation are left out, because no operation follows them.
-static int close_threads(struct recording *l) {
-    const struct recorded *recorded = l->recorded;
-    size_t worlds = log_world_count(l->log);
-    SCOPED_FREE uint64_t *shared = malloc((worlds + 1) * sizeof *shared);
-    RETURN_IF(!shared, -ENOMEM);
-    for (size_t i = 0; i < worlds; i++) shared[i] = UINT64_MAX;
-    for (size_t i = 0; i < recorded->count; i++) {
-        const struct thread_ops *thread = &recorded->thread[i];
-        uint64_t count = barriers_behind(&l->carry[i]);
-        if (waits_for_others(thread) && count < shared[thread->process->world]) shared[thread->process->world] = count;
-    }
-    for (uint32_t i = 0; i < recorded->count; i++) {
-        const struct thread_ops *thread = &recorded->thread[i];
-        if (!waits_for_others(thread)) continue;
-        uint64_t count = barriers_behind(&l->carry[i]) - shared[thread->process->world];
-        if (count) FORWARD(add_barriers_behind(l, i, count));
+        for (size_t k = process->with_event; k < process->partners; k++) {
+            FORWARD(find_thread(l, i, process->partner[k].tid, &thread));
+            FORWARD(add_partner(thread, &process->partner[k].partner));
+        }
     }
     return 0;
 }
@@ -598,7 +662,8 @@ int recorded_begin(struct recorded *recorded, struct log *log, const struct mode
     struct recording *l = calloc(1, sizeof *l);
     *recorded = (struct recorded){.recording = l};
     RETURN_IF(!l, -ENOMEM);
-    *l = (struct recording){.recorded = recorded, .log = log, .options = *options, .barrier = UINT32_MAX};
+    *l = (struct recording){.recorded = recorded, .log = log, .options = *options};
+    l->has_communicators = log_communicator_count(log);
     *consumer = (struct log_consumer){.context = l, .ordered = add_events};
     l->call_name = calloc(log_call_ids(log) + 1, sizeof *l->call_name);
     RETURN_IF(!l->call_name, -ENOMEM);
@@ -616,11 +681,14 @@ static void free_recording(struct recording *l) {
     for (size_t i = 0; l->of_process && i < log_process_count(l->log); i++) {
         free(l->of_process[i].comm);
         free(l->of_process[i].tail);
+        free(l->of_process[i].partner);
     }
     while (l->first) drop_first(l);
     lookup_free(&l->parents);
     lookup_free(&l->thread_of);
     lookup_free(&l->kind_of);
+    lookup_free(&l->open_of);
+    free(l->open);
     free(l->of_process);
     free(l->call_name);
     free(l->carry);
@@ -631,9 +699,7 @@ int recorded_finish(struct recorded *recorded) {
     struct recording *l = recorded->recording;
     RETURN_IF(l->is_over, ERR_LIMIT);
     FORWARD(join_comms(l));
-    add_tails(l);
-    FORWARD(close_threads(l));
-    FORWARD(add_barrier_kind(l));
+    FORWARD(add_tails(l));
     FORWARD(recorded_count_untraced(recorded, l->log, l->options.layer));
     FORWARD(order_types(recorded));
     FORWARD(recorded_find_programs(recorded, l->log));
@@ -651,6 +717,7 @@ void thread_ops_free(struct thread_ops *thread) {
     free(thread->other);
     free(thread->other_time);
     free(thread->other_parted);
+    free(thread->partner);
 }
 
 void recorded_free(struct recorded *recorded) {

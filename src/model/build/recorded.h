@@ -19,6 +19,17 @@ struct thread_gap {
     int64_t idle_ns; // neither I/O nor communication
 };
 
+enum { COMMUNICATORS_WORLD = 1 }; // number of MPI_COMM_WORLD in each process
+
+// Communication of a thread with other processes between two of its operations.
+struct thread_partner {
+    size_t transfers, others; // operations of the thread before it
+    uint32_t communicator;    // number in the process
+    uint32_t role;            // enum partner_role
+    uint32_t peer;            // rank in the communicator
+    uint64_t count;           // calls
+};
+
 struct thread_ops {
     const struct log_process *process;
     uint32_t program;
@@ -34,6 +45,8 @@ struct thread_ops {
     struct op_time *other_time;
     bool *other_parted; // data moved between the previous operation and this one
     size_t others;
+    struct thread_partner *partner;
+    size_t partners;
     uint64_t comm_calls; // that moved data or synchronised, also after the last operation
 };
 
@@ -88,10 +101,14 @@ int recorded_begin(struct recorded *recorded, struct log *log, const struct mode
                    struct log_consumer *consumer);
 int recorded_finish(struct recorded *recorded);
 void recorded_free(struct recorded *recorded);
+// An operation that is not a transfer. `parted`: data moved between the previous operation and this one.
+int thread_ops_add_other(struct thread_ops *thread, const struct op *op, const struct op_time *time, bool parted);
 void thread_ops_free(struct thread_ops *thread); // frees what it points to
 // Looks at the events of all layers, in their order: only the lowest one sees how large a file was (recorded_files.c).
 struct log_event;
 void recorded_note_file(struct recorded *recorded, const struct log_event *event);
 int recorded_count_untraced(struct recorded *recorded, struct log *log, unsigned layer);
-// Gives each thread its program, rank and number; threads without operations are dropped (programs.c).
+// Gives each thread its program, rank and number (programs.c). Threads without operations are dropped, unless they
+// communicate: others may wait for them.
 int recorded_find_programs(struct recorded *recorded, const struct log *log);
+void recorded_drop_idle(struct recorded *recorded); // threads without operations

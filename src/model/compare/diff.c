@@ -165,7 +165,9 @@ static int add_other(const struct op *op, size_t leaf, void *context) {
     struct collecting *c = context;
     struct diff_others *others = c->others;
     (void)leaf;
-    if (is_lookup(&c->model->kind[op->kind])) {
+    const struct op_kind *kind = &c->model->kind[op->kind];
+    if (kind->sync == SYNC_SEND || kind->sync == SYNC_RECEIVE) return 0;
+    if (is_lookup(kind)) {
         others->lookups++;
         return 0;
     }

@@ -42,6 +42,18 @@ static uint64_t hash_hints(const struct model_hints *hints) {
     return hash;
 }
 
+static uint64_t hash_membership(uint64_t hash, const struct model_value *value, uint32_t np) {
+    if (!value->table) return value->text ? hash_text(hash, value->text) : hash;
+    for (uint32_t i = 0; i < np; i++) hash = hash_add(hash, (uint64_t)value->table[i]);
+    return hash;
+}
+
+static uint64_t hash_communicator(const struct model *model, const struct model_communicator *communicator) {
+    uint32_t np = model->program[communicator->program].np;
+    uint64_t hash = hash_text(7, communicator->origin);
+    return hash_membership(hash_membership(hash, &communicator->color, np), &communicator->key, np);
+}
+
 // The place of the type of a view is a coordinate: it means something only together with the table of types.
 static struct kind_fingerprint fingerprint_kind(const struct fingerprint *fingerprint, const struct op_kind *kind) {
     struct kind_fingerprint to = {0};
@@ -53,6 +65,10 @@ static struct kind_fingerprint fingerprint_kind(const struct fingerprint *finger
                               (uint64_t)kind->has_offset << 2 | (uint64_t)kind->has_view << 3);
     hash = hash_add(hash, (uint64_t)kind->flags << 32 | kind->whence);
     hash = hash_add(hash_add(hash, to.memory), to.hints);
+    if (kind->communicator)
+        hash = hash_add(
+            hash, hash_communicator(fingerprint->model, &fingerprint->model->communicator[kind->communicator - 1]));
+    hash = hash_add(hash, kind->handle);
     if (kind->etype_bytes) hash = hash_add(hash_add(hash, kind->etype_bytes), fingerprint->types);
     to.whole = hash_add(hash, (uint64_t)fingerprint_error(kind));
     return to;

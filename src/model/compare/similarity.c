@@ -18,7 +18,8 @@ struct entry {
     const char *call;
     uint32_t set, member;
     int64_t offset, view, size, moved;
-    int64_t pause_ns; // before it: the mean of such
+    uint64_t together; // of an open with MPI: a hash of the ranks that open; 0: not known
+    int64_t pause_ns;  // before it: the mean of such
     bool failed;
     bool closes;
 };
@@ -29,7 +30,9 @@ struct entries {
     void *context;
     const char *phases; // that count; NULL: all
     bool scaled;
-    int64_t pause_ns; // before barriers since the last entry
+    const uint64_t *together; // [communicator * np + rank], as in model_hash_members
+    uint32_t rank, np;
+    int64_t pause_ns; // before synchronisations since the last entry
     struct entry *entry;
     size_t count;
 };
@@ -44,7 +47,7 @@ static int add_entry(const struct model_step *step, void *context) {
     struct entries *entries = context;
     const struct op_kind *kind = step->kind;
     if (step->think && step->think->count) entries->pause_ns += step->think->total_ns / (int64_t)step->think->count;
-    if (kind->class == CLASS_NONE) return 0; // barriers: the runner has its own
+    if (kind->sync) return 0;
     struct entry entry = {.call = replayed_call(kind),
                           .set = kind->set,
                           .member = (uint32_t)step->op->at[AT_MEMBER],
@@ -53,6 +56,8 @@ static int add_entry(const struct model_step *step, void *context) {
                           .view = kind->has_view ? step->op->at[AT_SECOND] : 0,
                           .failed = kind->error != 0,
                           .closes = kind->class == CLASS_CLOSE};
+    if (kind->communicator)
+        entry.together = entries->together[(size_t)(kind->communicator - 1) * entries->np + entries->rank];
     if (entries->scaled && (kind->has_view || kind->etype_bytes)) entry.offset = 0;
     entry.moved = entry.size - step->op->at[AT_SHORT];
     entry.pause_ns = entries->pause_ns;
@@ -67,6 +72,7 @@ static int add_entry(const struct model_step *step, void *context) {
 }
 
 static bool same(const struct entry *a, const struct entry *b) {
+    if (a->together && b->together && a->together != b->together) return false;
     return !strcmp(a->call, b->call) && a->set == b->set && a->member == b->member && a->offset == b->offset &&
            a->view == b->view && a->size == b->size && a->moved == b->moved && a->failed == b->failed;
 }
@@ -154,6 +160,7 @@ static int expand_threads(struct entries *of_thread, uint32_t threads, uint32_t 
         const struct model *model = entries->model;
         entries->count = 0;
         entries->pause_ns = 0;
+        entries->rank = rank;
         for (size_t i = model->program[program].first; i < model->program[program].end; i++) {
             if (!phase_list_has(entries->phases, i + 1)) continue;
             FORWARD(model_expand_phase(model, (uint32_t)i, rank, t, add_entry, entries));
@@ -195,16 +202,33 @@ static int compare_process(struct entries *a, struct entries *b, uint32_t thread
     return 0;
 }
 
+static int hash_communicators(const struct model *model, uint32_t program, struct arena *arena, uint64_t **hash) {
+    uint32_t np = model->program[program].np;
+    FORWARD(arena_array(arena, *hash, np * model->communicators));
+    for (uint32_t i = 0; i < model->communicators; i++) {
+        if (model->communicator[i].program != program) continue;
+        FORWARD(model_hash_members(model, i, *hash + (size_t)i * np));
+    }
+    return 0;
+}
+
 int similarity_compare(const struct similarity_input *input, struct similarity *out) {
     const struct model *a = input->a, *b = input->b;
     uint32_t threads = model_threads(a, input->a_program), threads_b = model_threads(b, input->b_program);
     if (threads_b > threads) threads = threads_b;
     struct entries *of_a = calloc(threads + 1, sizeof *of_a), *of_b = calloc(threads + 1, sizeof *of_b);
     int code = of_a && of_b ? 0 : -ENOMEM;
+    struct arena arena = {0};
+    uint64_t *in_a = NULL, *in_b = NULL;
+    if (!code) code = hash_communicators(a, input->a_program, &arena, &in_a);
+    if (!code) code = hash_communicators(b, input->b_program, &arena, &in_b);
     *out = (struct similarity){0};
     for (uint32_t t = 0; t < threads && !code; t++) {
-        of_a[t] = (struct entries){.model = a, .phases = input->phases, .scaled = input->scaled};
-        of_b[t] = (struct entries){.model = b, .scaled = input->scaled, .file = input->file, .context = input->context};
+        of_a[t] = (struct entries){.model = a, .phases = input->phases, .scaled = input->scaled, .together = in_a};
+        of_b[t] = (struct entries){
+            .model = b, .scaled = input->scaled, .file = input->file, .context = input->context, .together = in_b};
+        of_a[t].np = a->program[input->a_program].np;
+        of_b[t].np = b->program[input->b_program].np;
     }
     for (uint32_t rank = 0; rank < a->program[input->a_program].np && !code; rank++) {
         code = expand_threads(of_a, threads, input->a_program, rank);
@@ -217,5 +241,6 @@ int similarity_compare(const struct similarity_input *input, struct similarity *
     }
     free(of_a);
     free(of_b);
+    arena_free(&arena);
     return code;
 }

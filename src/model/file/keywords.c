@@ -24,11 +24,11 @@ int model_cut_find(const char *name) {
 
 const char *model_coordinate_name(const struct op_kind *kind, enum op_coordinate coordinate) {
     switch (coordinate) {
-    case AT_MEMBER: return "member";
+    case AT_MEMBER: return kind->sync ? "rank" : "member";
     case AT_OFFSET: return "offset";
     case AT_SECOND: return kind->has_view ? "view_offset" : kind->etype_bytes ? "type" : "member2";
     case AT_POSITION: return "after";
-    case AT_SIZE: return kind->class == CLASS_NONE ? "times" : "size";
+    case AT_SIZE: return kind->sync ? "times" : "size";
     default: return "short";
     }
 }

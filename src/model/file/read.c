@@ -301,7 +301,7 @@ static int read_class(struct reading *r, const struct json_value *value, struct 
     const char *layer = NULL, *class = NULL;
     FORWARD(read_optional_text(r, value, "layer", &layer));
     FORWARD(read_optional_text(r, value, "class", &class));
-    if (!class) return 0; // a barrier
+    if (!class) return 0; // a synchronisation
     int found = call_class_find(class), layer_found = layer ? call_layer_find(layer) : ERR_NOTHING;
     if (found < 0) return json_in_fail(r->error, value, "there is no class \"%s\"", class);
     if (layer_found < 0) return json_in_fail(r->error, value, "there is no layer \"%s\"", layer ? layer : "");
@@ -350,10 +350,23 @@ static int read_place(struct reading *r, const struct json_value *value, const c
     return 0;
 }
 
+static int read_communicator_of_kind(struct reading *r, const struct json_value *value, struct op_kind *kind) {
+    const char *name = NULL;
+    FORWARD(read_optional_text(r, value, "communicator", &name));
+    if (!name) return 0;
+    uint32_t place = string_table_find(&r->communicators, name);
+    if (place == LOOKUP_NONE) return json_in_fail(r->error, value, "there is no communicator \"%s\"", name);
+    kind->communicator = place + 1;
+    return 0;
+}
+
 static int read_mpi(struct reading *r, const struct json_value *value, struct op_kind *kind) {
-    uint64_t etype_bytes = 0;
+    uint64_t etype_bytes = 0, handle = 0;
     FORWARD(read_optional_count(r, value, "etype_bytes", 1, UINT32_MAX, &etype_bytes));
     kind->etype_bytes = (uint32_t)etype_bytes;
+    FORWARD(read_optional_count(r, value, "handle", 0, OP_MOST_HANDLES - 1, &handle));
+    kind->handle = (uint8_t)handle;
+    FORWARD(read_communicator_of_kind(r, value, kind));
     FORWARD(read_place(r, value, "memory", r->model->types.count, &kind->memory));
     return read_place(r, value, "hints", r->model->hints_count, &kind->hints);
 }
@@ -376,7 +389,7 @@ static int read_kind(struct reading *r, const struct json_value *value) {
     FORWARD(read_optional_bool(r, value, "nonblocking", &kind->nonblocking));
     FORWARD(read_mpi(r, value, kind));
     FORWARD(read_constants(r, value, kind));
-    return builder_add_kind(&r->b, kind);
+    return read_reason(r, value, builder_add_kind(&r->b, kind));
 }
 
 static int read_kinds(struct reading *r) {
@@ -406,6 +419,7 @@ static int read_root(struct reading *r, const struct json_value *root) {
         FORWARD(json_in_need_object(root, "observed", &r->observed, r->error));
     }
     FORWARD(read_programs(r));
+    FORWARD(read_communicators(r));
     FORWARD(read_files(r));
     FORWARD(read_types(r));
     FORWARD(read_hints(r));
@@ -418,13 +432,14 @@ static int read_root(struct reading *r, const struct json_value *root) {
 static int read_tree(struct model *model, struct json_in *in, struct json_in_error *error) {
     struct reading r = {.model = model, .error = error, .numbers_left = MODEL_READ_NUMBERS};
     *model = (struct model){.gap_ns = MODEL_GAP_NS};
-    r.files.arena = r.kinds.arena = &r.scratch;
+    r.files.arena = r.kinds.arena = r.communicators.arena = &r.scratch;
     builder_begin(&r.b, model);
     *error = (struct json_in_error){0};
     int code = read_root(&r, in->root);
     if (code && !error->message[0]) snprintf(error->message, sizeof error->message, "%s", err_text(code));
     string_table_free(&r.files);
     string_table_free(&r.kinds);
+    string_table_free(&r.communicators);
     builder_end(&r.b);
     arena_free(&r.scratch);
     json_in_free(in);

@@ -14,8 +14,7 @@ enum {
     COLUMNS = 1 + AT_COUNT, // of packed operations
 };
 
-// Reports the builder's reason for refusing `value`.
-static int reason(struct reading *r, const struct json_value *value, int code) {
+int read_reason(struct reading *r, const struct json_value *value, int code) {
     if (code && r->b.fault[0]) json_in_fail(r->error, value, "%s", r->b.fault);
     return code;
 }
@@ -106,7 +105,7 @@ static int share_lists(struct reading *r, const struct json_value *value, uint64
     FORWARD(arena_array(&r->scratch, times, lists));
     for (size_t t = 0; t < r->b.tables; t++) times[of[t]]++;
     for (uint64_t i = 0; i < lists; i++) {
-        FORWARD(reason(r, value, builder_check_list(&r->b, ops + i * item->count, item->count, times[i])));
+        FORWARD(read_reason(r, value, builder_check_list(&r->b, ops + i * item->count, item->count, times[i])));
     }
     return 0;
 }
@@ -128,8 +127,7 @@ static int read_list(struct reading *r, const struct json_value *value, struct m
 
 // --- operations
 
-// A number, an expression, or a table of numbers.
-static int read_value(struct reading *r, const struct json_value *value, const char *key, struct model_value *out) {
+int read_value(struct reading *r, const struct json_value *value, const char *key, struct model_value *out) {
     const char *text;
     int64_t number = 0;
     if (json_in_text(value, &text, NULL) == 0) {
@@ -160,7 +158,7 @@ static int read_steps(struct reading *r, const struct json_value *value, struct 
 static int read_op(struct reading *r, const struct json_value *value, struct model_item *item) {
     uint32_t id;
     FORWARD(read_kind_of(r, value, &id));
-    FORWARD(reason(r, value, builder_check_kind(&r->b, id)));
+    FORWARD(read_reason(r, value, builder_check_kind(&r->b, id)));
     FORWARD(builder_make_op(&r->b, item, id));
     for (unsigned c = 0; c < AT_COUNT; c++) {
         const char *key = model_coordinate_name(&r->model->kind[id], c);
@@ -169,7 +167,7 @@ static int read_op(struct reading *r, const struct json_value *value, struct mod
     const struct json_value *logical = json_in_member(value, "logical");
     if (logical) FORWARD(read_value(r, logical, "logical", &item->logical));
     FORWARD(read_steps(r, value, item));
-    return reason(r, value, builder_check_op(&r->b, item));
+    return read_reason(r, value, builder_check_op(&r->b, item));
 }
 
 // --- loops
@@ -181,11 +179,11 @@ static int read_loop(struct reading *r, const struct json_value *value, struct m
     FORWARD(read_count(r, value, "loop", 1, INT64_MAX, &item->count));
     FORWARD(json_in_need_array(value, "body", &body, r->error));
     if (!json_in_length(body)) return json_in_fail(r->error, value, "a loop over nothing");
-    FORWARD(reason(r, value, builder_begin_loop(&r->b, item->count)));
+    FORWARD(read_reason(r, value, builder_begin_loop(&r->b, item->count)));
     item->type = LOOPS_LOOP;
     FORWARD(read_items(r, body, &item->body));
     builder_end_loop(&r->b);
-    return reason(r, value, builder_count_ops(&r->b, &item->body, item->count, &item->ops));
+    return read_reason(r, value, builder_count_ops(&r->b, &item->body, item->count, &item->ops));
 }
 
 static int read_item(struct reading *r, const struct json_value *value, struct model_item *item) {
@@ -199,7 +197,7 @@ static int read_items(struct reading *r, const struct json_value *items, struct 
     uint64_t ops;
     FORWARD(builder_make_items(&r->b, out, json_in_length(items)));
     for (size_t i = 0; i < out->count; i++) FORWARD(read_item(r, json_in_at(items, i), &out->item[i]));
-    return reason(r, items, builder_count_ops(&r->b, out, 1, &ops));
+    return read_reason(r, items, builder_count_ops(&r->b, out, 1, &ops));
 }
 
 // --- families and their parts
@@ -261,7 +259,7 @@ static int read_family(struct reading *r, const struct json_value *value) {
     struct model_family *family = &r->model->family[r->model->families - 1];
     FORWARD(read_parts(r, value, false, &family->part, &family->parts));
     FORWARD(read_parts(r, value, true, &family->other, &family->others));
-    return reason(r, json_in_member(value, "weight"), builder_end_family(&r->b));
+    return read_reason(r, json_in_member(value, "weight"), builder_end_family(&r->b));
 }
 
 int read_families(struct reading *r) {
@@ -349,7 +347,7 @@ int read_order(struct reading *r) {
         FORWARD(order_program(&o, json_in_at(programs, o.program)));
     }
     for (uint32_t i = 0; i < r->model->families; i++) {
-        FORWARD(reason(r, json_in_at(families, i), builder_check_phases(&r->b, i)));
+        FORWARD(read_reason(r, json_in_at(families, i), builder_check_phases(&r->b, i)));
     }
     return 0;
 }

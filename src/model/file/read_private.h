@@ -13,14 +13,20 @@ struct reading {
     struct arena scratch;
     struct string_table files;
     struct string_table kinds;
+    struct string_table communicators;
     uint64_t numbers_left;
     struct model_builder b;
 };
 
-int read_types(struct reading *r);    // datatypes.c
-int read_hints(struct reading *r);    // datatypes.c
-int read_families(struct reading *r); // read_families.c
-int read_order(struct reading *r);    // read_families.c
+int read_communicators(struct reading *r); // communicators.c
+int read_types(struct reading *r);         // datatypes.c
+int read_hints(struct reading *r);         // datatypes.c
+int read_families(struct reading *r);      // read_families.c
+int read_order(struct reading *r);         // read_families.c
+// A number, an expression, or a table of numbers (read_families.c).
+int read_value(struct reading *r, const struct json_value *value, const char *key, struct model_value *out);
+// Hands on the builder's reason for refusing what `value` says (read_families.c).
+int read_reason(struct reading *r, const struct json_value *value, int code);
 int read_observed(struct reading *r); // read_observed.c
 
 // --- values (read.c)

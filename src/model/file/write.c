@@ -40,6 +40,8 @@ static int write_names(struct writing *w) {
         const struct file_set *set = model->file[i].set;
         FORWARD(string_table_add_unique(&w->files, set->pattern + write_directory_len(set)));
     }
+    for (size_t i = 0; i < model->communicators; i++)
+        FORWARD(string_table_add_unique(&w->communicators, model->communicator[i].origin));
     for (size_t i = 0; i < model->kinds; i++) FORWARD(name_kind(w, &model->kind[i]));
     return 0;
 }
@@ -117,6 +119,8 @@ static void write_kind(struct writing *w, size_t id) {
     if (kind->etype_bytes) key_number(w->json, "etype_bytes", kind->etype_bytes);
     if (kind->memory) key_number(w->json, "memory", kind->memory - 1u);
     if (kind->hints) key_number(w->json, "hints", kind->hints - 1u);
+    if (kind->handle) key_number(w->json, "handle", kind->handle);
+    if (kind->communicator) key_text(w->json, "communicator", w->communicators.text[kind->communicator - 1]);
     write_constants(w, kind);
     json_close(w->json);
 }
@@ -263,6 +267,7 @@ static int write_family(struct writing *w, size_t id) {
 
 static int write_structure(struct writing *w) {
     FORWARD(write_programs(w));
+    if (w->model->communicators) FORWARD(write_communicators(w));
     FORWARD(write_files(w));
     if (w->model->types.count) FORWARD(write_types(w));
     if (w->model->hints_count) write_hints(w, false);
@@ -294,12 +299,16 @@ static int write_all(struct writing *w) {
 
 int model_write(const struct model *model, FILE *out) {
     struct arena arena = {0};
-    struct writing w = {
-        .model = model, .json = json_out_begin(out, UNFOLD_ALL), .files.arena = &arena, .kinds.arena = &arena};
+    struct writing w = {.model = model,
+                        .json = json_out_begin(out, UNFOLD_ALL),
+                        .files.arena = &arena,
+                        .kinds.arena = &arena,
+                        .communicators.arena = &arena};
     RETURN_IF(!w.json, -ENOMEM);
     int code = write_all(&w), ended = json_out_end(w.json);
     string_table_free(&w.files);
     string_table_free(&w.kinds);
+    string_table_free(&w.communicators);
     arena_free(&arena);
     return code ? code : ended;
 }

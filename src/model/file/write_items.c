@@ -49,7 +49,7 @@ static bool is_integer(const char *text, int64_t *value) {
     return !errno && !*end && !strcmp(again, text);
 }
 
-static int write_value(struct writing *w, const char *key, const struct model_value *value, size_t tables) {
+int write_value(struct writing *w, const char *key, const struct model_value *value, size_t tables) {
     int64_t number;
     if (!value->text && !value->table) return 0;
     if (value->text && !strcmp(value->text, "0")) return 0;

@@ -57,10 +57,11 @@ static uint64_t contiguous_data(void *data, const struct replay_file *file, cons
     struct datatype_map map;
     struct datatype_piece piece;
     uint64_t done = 0, wrong = 0;
-    if (!step->kind->has_view || !file->has_view) {
+    if (!step->kind->has_view || !file->mpi[step->kind->handle].has_view) {
         return data_of_piece(data, file, (uint64_t)step->op->at[AT_OFFSET], bytes, check);
     }
-    if (datatype_map_start(&map, &file->view, (uint64_t)step->op->at[AT_SECOND], bytes) < 0) return 0;
+    if (datatype_map_start(&map, &file->mpi[step->kind->handle].view, (uint64_t)step->op->at[AT_SECOND], bytes) < 0)
+        return 0;
     while (datatype_map_next(&map, &piece) == 1) {
         wrong += data_of_piece((unsigned char *)data + done, file, (uint64_t)piece.offset, piece.bytes, check);
         done += piece.bytes;

@@ -44,7 +44,15 @@ void files_opened(struct runner *runner, struct replay_file *file) {
     pthread_mutex_unlock(&runner->lock);
 }
 
+// Files of MPI that are still open are closed by all their processes, so in an order that all have.
+static int compare_files(const void *a, const void *b) {
+    const struct replay_file *x = *(struct replay_file *const *)a, *y = *(struct replay_file *const *)b;
+    if (x->set != y->set) return x->set < y->set ? -1 : 1;
+    return x->member < y->member ? -1 : x->member > y->member;
+}
+
 void files_free(struct runner *runner) {
+    if (runner->files) qsort(runner->file, runner->files, sizeof *runner->file, compare_files);
     for (size_t i = 0; i < runner->files; i++) {
         replay_posix.end_file(runner->file[i]);
 #ifdef IOSEER_REPLAY_MPI

@@ -33,6 +33,8 @@ void runner_give_up(const char *why) {
 }
 
 static int run_task(struct runner *runner) {
+    FORWARD(model_infer_communicators(&runner->model, runner->job->program));
+    runner->scaled = runner->model.program[runner->job->program].np != (uint32_t)world.size;
     FORWARD(model_scale(&runner->model, runner->job->program, (uint32_t)world.size));
     return runner->job->task == TASK_MICROBENCH ? microbench_run(runner->job) : runner_run(runner);
 }

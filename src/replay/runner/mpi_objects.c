@@ -2,75 +2,6 @@
 
 #include <stdlib.h>
 
-// --- communicators
-
-// Which processes open a file in the model.
-struct openers {
-    const struct model *model;
-    uint32_t set, member, rank;
-    bool *opens; // by rank
-};
-
-static int look_for_open(const struct op *op, size_t leaf, void *context) {
-    struct openers *o = context;
-    const struct op_kind *kind = &o->model->kind[op->kind];
-    (void)leaf;
-    if (kind->class == CLASS_OPEN && kind->layer == LAYER_MPIIO && kind->set == o->set &&
-        op->at[AT_MEMBER] == (int64_t)o->member) {
-        o->opens[o->rank] = true;
-    }
-    return 0;
-}
-
-static bool items_open(const struct model *model, const struct model_items *items) {
-    struct model_leaves leaves = model_leaves(items);
-    for (const struct model_item *item; (item = model_next_leaf(&leaves));) {
-        if (item->type == LOOPS_LIST || model->kind[item->kind].class == CLASS_OPEN) return true;
-    }
-    return false;
-}
-
-static void find_openers(struct openers *o, const struct model_family *family) {
-    for (size_t i = 0; i < family->others; i++) {
-        const struct model_part *part = &family->other[i];
-        if (!items_open(o->model, &part->items)) continue;
-        for (size_t p = 0; p < part->phs; p++) {
-            for (size_t r = 0; r < part->ranks; r++) {
-                o->rank = part->rank[r];
-                model_walk(&(struct model_process){o->model, family, part, p, r}, look_for_open, o);
-            }
-        }
-    }
-}
-
-MPI_Comm mpi_comm_of(struct runner *runner, const struct replay_file *file) {
-    struct openers o = {.model = &runner->model, .set = file->set, .member = file->member};
-    int *ranks = malloc(runner->np * sizeof *ranks), count = 0;
-    MPI_Comm comm = MPI_COMM_WORLD;
-    o.opens = calloc(runner->np, sizeof *o.opens);
-    if (o.opens && ranks) {
-        for (size_t i = 0; i < runner->model.families; i++) {
-            const struct model_family *family = &runner->model.family[i];
-            if (family->program == runner->job->program) find_openers(&o, family);
-        }
-        for (uint32_t i = 0; i < runner->np; i++) {
-            if (o.opens[i]) ranks[count++] = (int)i;
-        }
-        if (count == 1) comm = MPI_COMM_SELF;
-        if (count > 1 && count < (int)runner->np) {
-            MPI_Group world, group;
-            MPI_Comm_group(MPI_COMM_WORLD, &world);
-            MPI_Group_incl(world, count, ranks, &group);
-            MPI_Comm_create_group(MPI_COMM_WORLD, group, (int)(file->set * 1000 + file->member) & 0x3fff, &comm);
-            MPI_Group_free(&group);
-            MPI_Group_free(&world);
-        }
-    }
-    free(o.opens);
-    free(ranks);
-    return comm;
-}
-
 // --- hints
 
 MPI_Info mpi_hints_of(const struct model *model, const struct op_kind *kind) {
@@ -120,7 +51,7 @@ void mpi_make_types(struct runner *runner, const struct model_step *step) {
 
 int mpi_set_view(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     const struct model_type *type = view_type(thread->runner, step);
-    struct mpi_open *open = file->mpi;
+    struct mpi_open *open = file->mpi[step->kind->handle].open;
     if (!type) {
         operations_skip(thread->runner, step);
         return MPI_SUCCESS;
@@ -131,8 +62,8 @@ int mpi_set_view(struct replay_thread *thread, struct replay_file *file, const s
     MPI_Offset displacement = step->op->at[AT_OFFSET];
     int code = MPI_File_set_view(open->handle, displacement, made->view.etype, made->view.filetype, "native", info);
     open->etype_bytes = made->view.etype_bytes;
-    file->has_view = true;
-    file->view = (struct datatype_tiling){&type->flat, type->bytes, type->extent, displacement};
+    file->mpi[step->kind->handle].has_view = true;
+    file->mpi[step->kind->handle].view = (struct datatype_tiling){&type->flat, type->bytes, type->extent, displacement};
     if (info != MPI_INFO_NULL) MPI_Info_free(&info);
     return code;
 }
@@ -141,7 +72,7 @@ int mpi_set_view(struct replay_thread *thread, struct replay_file *file, const s
 struct mpi_memory mpi_memory_of(struct runner *runner, const struct replay_file *file, const struct model_step *step) {
     const struct model_type *type = transfers_memory_type(runner, step);
     const struct made *made = type ? runner->mpi_types[step->kind->memory - 1] : NULL;
-    const struct mpi_open *open = file->mpi;
+    const struct mpi_open *open = file->mpi[step->kind->handle].open;
     int64_t size = step->op->at[AT_SIZE];
     if (made && made->memory != MPI_DATATYPE_NULL)
         return (struct mpi_memory){made->memory, (int)(size / (int64_t)type->bytes)};

@@ -1,4 +1,4 @@
-// Communicators, hints, file views and datatypes for the MPI back end.
+// Hints, file views and datatypes for the MPI back end.
 #pragma once
 
 #include <mpi.h>
@@ -36,7 +36,5 @@ int mpi_make_view(const struct model_type *from, uint32_t etype_bytes, struct mp
 void mpi_make_types(struct runner *runner, const struct model_step *step);
 struct mpi_memory mpi_memory_of(struct runner *runner, const struct replay_file *file, const struct model_step *step);
 
-// The processes that open the file together; to be freed unless it is predefined.
-MPI_Comm mpi_comm_of(struct runner *runner, const struct replay_file *file);
 MPI_Info mpi_hints_of(const struct model *model, const struct op_kind *kind);
 int mpi_set_view(struct replay_thread *thread, struct replay_file *file, const struct model_step *step);

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "replay/runner/ops.h"
-#include "replay/runner/world.h"
 
 static const struct replay_backend *backend_of(const struct runner *runner, const struct op_kind *kind) {
     if (runner->job->null) return &replay_null;
@@ -63,25 +62,6 @@ void operations_add_time(struct runner *runner, const struct model_step *step, b
     if (transfers && runner->latency) count_latency(&runner->latency[step->phase], seconds);
 }
 
-// --- barriers
-
-static void reach_barrier(struct replay_thread *thread) {
-    waits_pause(thread, INFINITY);
-    world_barrier();
-    waits_pause(thread, 0);
-    thread->free_at = clock_seconds();
-}
-
-// If several barriers follow each other, the pause comes before the last one.
-static void run_barriers(struct replay_thread *thread, const struct model_step *step) {
-    int64_t left = thread->number ? 0 : thread->runner->barriers[step->phase] - thread->barriers;
-    int64_t count = step->op->at[AT_SIZE] < left ? step->op->at[AT_SIZE] : left;
-    thread->barriers += count;
-    for (int64_t i = 1; i < count; i++) reach_barrier(thread);
-    pauses_wait(thread, step);
-    if (count) reach_barrier(thread);
-}
-
 // --- operations
 
 static int64_t do_other(struct replay_thread *thread, const struct replay_backend *backend, struct replay_file *file,
@@ -99,6 +79,12 @@ static void drop_cached(const struct replay_file *file) {
     close(fd);
 }
 
+// Calls before which a program must wait for all nonblocking transfers of the file.
+static bool ends_transfers(const struct op_kind *kind) {
+    bool is_transfer = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
+    return kind->class == CLASS_CLOSE || (kind->layer == LAYER_MPIIO && kind->collective && !is_transfer);
+}
+
 static int run_operation(struct replay_thread *thread, const struct model_step *step) {
     struct runner *runner = thread->runner;
     const struct op_kind *kind = step->kind;
@@ -107,7 +93,7 @@ static int run_operation(struct replay_thread *thread, const struct model_step *
         kind->set == OP_NO_SET ? NULL : files_get(runner, kind->set, (uint32_t)step->op->at[AT_MEMBER]);
     if (kind->set != OP_NO_SET && !file) return -ENOMEM;
     if (transfers && !file) return 0;
-    transfers_complete(thread, kind->class == CLASS_CLOSE ? file : NULL, false);
+    transfers_complete(thread, ends_transfers(kind) ? file : NULL, false);
     const struct replay_backend *backend = backend_of(runner, kind);
     if (backend->prepare) backend->prepare(runner, step);
     if (transfers && !posix_copies(thread, step)) return transfers_run(thread, backend, file, step);
@@ -130,12 +116,11 @@ static int run_operation(struct replay_thread *thread, const struct model_step *
 
 int operations_run(const struct model_step *step, void *context) {
     struct replay_thread *thread = context;
-    bool is_barrier = step->kind->class == CLASS_NONE;
     int code = 0;
     watch_operation(thread, step);
-    if (is_barrier) {
-        transfers_complete(thread, NULL, false); // a barrier counts as an operation
-        run_barriers(thread, step);
+    if (step->kind->sync) {
+        transfers_complete(thread, NULL, false); // a synchronisation counts as an operation
+        syncs_run(thread, step);
     } else {
         waits_before(thread);
         code = run_operation(thread, step);
@@ -146,6 +131,6 @@ int operations_run(const struct model_step *step, void *context) {
 }
 
 int operations_leave_out(const struct model_step *step, void *context) {
-    if (step->kind->class != CLASS_NONE) waits_after(context, 1);
+    if (!step->kind->sync) waits_after(context, 1);
     return 0;
 }

@@ -2,10 +2,10 @@
 #include "replay/runner/ops_mpiio.h"
 
 #include "replay/runner/mpi_objects.h"
+#include "replay/runner/world_mpi.h"
 
-static MPI_File handle_of(const struct replay_file *file) {
-    const struct mpi_open *open = file->mpi;
-    return open ? open->handle : MPI_FILE_NULL;
+static struct mpi_open *open_of(const struct replay_file *file, const struct model_step *step) {
+    return file->mpi[step->kind->handle].open;
 }
 
 static bool transfers(const struct model_step *step) {
@@ -14,11 +14,11 @@ static bool transfers(const struct model_step *step) {
 
 // The model has bytes, MPI counts elementary types.
 static struct mpi_arguments arguments_of(const struct replay_file *file, const struct model_step *step) {
-    const struct mpi_open *open = file->mpi;
+    const struct mpi_open *open = open_of(file, step);
     bool in_view = transfers(step) && step->kind->has_view;
     return (struct mpi_arguments){
         .path = file->path,
-        .file = handle_of(file),
+        .file = open ? open->handle : MPI_FILE_NULL,
         .at = step->op->at[in_view ? AT_SECOND : AT_OFFSET] / (open ? open->etype_bytes : 1),
         .size = step->op->at[AT_SIZE],
     };
@@ -44,27 +44,26 @@ static int64_t mpiio_open(struct replay_thread *thread, struct replay_file *file
     struct mpi_open *open = malloc(sizeof *open);
     if (!open) return -ENOMEM;
     open->etype_bytes = 1;
-    MPI_Comm comm = mpi_comm_of(thread->runner, file);
     MPI_Info info = mpi_hints_of(&thread->runner->model, step->kind);
-    int code = MPI_File_open(comm, file->path, (int)step->kind->flags, info, &open->handle);
+    int code = MPI_File_open(world_communicator(step->kind), file->path, (int)step->kind->flags, info, &open->handle);
     if (info != MPI_INFO_NULL) MPI_Info_free(&info);
-    if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) MPI_Comm_free(&comm);
     if (code != MPI_SUCCESS) {
         free(open);
         return mpi_error(code);
     }
-    file->mpi = open;
+    file->mpi[step->kind->handle].open = open;
+    file->mpi[step->kind->handle].has_view = false;
     files_opened(thread->runner, file);
     return 0;
 }
 
 static int64_t mpiio_close(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
-    (void)thread, (void)step;
-    struct mpi_open *open = file->mpi;
+    (void)thread;
+    struct mpi_open *open = open_of(file, step);
     if (!open) return 0;
     int code = MPI_File_close(&open->handle);
     free(open);
-    file->mpi = NULL;
+    file->mpi[step->kind->handle].open = NULL;
     return mpi_error(code);
 }
 
@@ -124,7 +123,7 @@ static int64_t mpiio_transfer(struct replay_thread *thread, struct replay_file *
 
 static int64_t mpiio_other(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     unsigned form = replay_call_of(step)->form;
-    bool is_open = file && file->mpi;
+    bool is_open = file && open_of(file, step);
     if (form == REPLAY_MPI_VIEW && is_open) return mpi_error(mpi_set_view(thread, file, step));
     if ((form == REPLAY_MPI && is_open) || (form == REPLAY_NAME && file)) {
         struct mpi_arguments a = arguments_of(file, step);
@@ -135,14 +134,16 @@ static int64_t mpiio_other(struct replay_thread *thread, struct replay_file *fil
 }
 
 static void mpiio_end_file(struct replay_file *file) {
-    struct mpi_open *open = file->mpi;
-    if (open) MPI_File_close(&open->handle);
-    free(open);
-    file->mpi = NULL;
+    for (unsigned i = 0; i < OP_MOST_HANDLES; i++) {
+        struct mpi_open *open = file->mpi[i].open;
+        if (open) MPI_File_close(&open->handle);
+        free(open);
+        file->mpi[i].open = NULL;
+    }
 }
 
 static bool mpiio_lacks(const struct replay_file *file, const struct model_step *step) {
-    return !file->mpi && transfers(step);
+    return !open_of(file, step) && transfers(step);
 }
 
 const struct replay_backend replay_mpiio = {

@@ -27,14 +27,8 @@ static void *run_thread(void *context) {
     thread->free_at = clock_seconds();
     for (size_t i = program->first; i < program->end && !thread->status; i++) {
         const struct model_family *family = &runner->model.family[runner->model.phase[i].family];
-        bool after_communication = family->cut == CUT_COMMUNICATION && i > program->first;
-        if (after_communication) transfers_complete(thread, NULL, true);
-        if (after_communication && !thread->number && program->is_mpi) {
-            world_communicate();
-            thread->free_at = clock_seconds();
-        }
+        if (family->cut == CUT_COMMUNICATION && i > program->first) transfers_complete(thread, NULL, true);
         if (!thread->number) tell_progress(runner, i);
-        thread->barriers = 0;
         bool chosen = phase_list_has(runner->job->phases, i + 1);
         if (chosen || runner->waits) {
             thread->status = model_expand_phase(&runner->model, (uint32_t)i, runner->rank, thread->number,
@@ -114,7 +108,7 @@ static void runner_free(struct runner *runner) {
     free(runner->opened_somewhere);
     free(runner->time);
     free(runner->latency);
-    free(runner->barriers);
+    free(runner->syncs_left);
 }
 
 int runner_run(struct runner *runner) {
@@ -124,7 +118,8 @@ int runner_run(struct runner *runner) {
     runner->rank = (uint32_t)world.rank;
     runner->np = (uint32_t)world.size;
     int code = set_up(runner);
-    if (!code) code = runner_choose_barriers(runner);
+    if (!code) code = world_make_communicators(&runner->model, runner->job->program);
+    if (!code) code = syncs_limit(runner);
     world_barrier();
     if (!code) code = run_threads(runner);
     files_free(runner);

@@ -35,9 +35,11 @@ struct replay_file {
     bool stdio_is_adopted; // on a descriptor of the program: no call of its own opened it
     FILE *older_stdio;     // opened before that one and still open; NULL: none
     off_t older_stdio_position;
-    void *mpi; // of the MPI back end; NULL: not open
-    bool has_view;
-    struct datatype_tiling view; // of this process
+    struct {
+        void *open; // of the MPI back end; NULL: not open
+        bool has_view;
+        struct datatype_tiling view; // of this process
+    } mpi[OP_MOST_HANDLES];          // by op_kind.handle
 };
 
 // The functions of one layer. Each returns the bytes moved or 0, or -errno.
@@ -119,7 +121,8 @@ struct runner {
     double clock_seconds;        // one reading of the clock
     void **mpi_types;            // by datatype of the model: those of the MPI back end
     bool sleeps;                 // there are more threads than processors
-    int64_t *barriers;           // by phase: how many all processes do
+    int64_t *syncs_left;         // by communicator: how many all its ranks have and this one has not done
+    bool scaled;                 // to another number of processes than the program had
     pthread_mutex_t wait_lock;
     struct replay_thread *thread;
     bool waits;    // threads wait for each other; constant while they run
@@ -163,7 +166,6 @@ struct replay_thread {
     size_t spares;
     struct lookup pauses; // distribution of pauses -> how many values were used
     double free_at;       // when the last operation ended
-    int64_t barriers;     // done in this phase
     void *submitted;      // request of a nonblocking transfer that a back end has begun; NULL: none
     struct pending *pending;
     size_t pendings;
@@ -193,8 +195,10 @@ void runner_give_up(const char *why);
 int microbench_run(const struct replay_job *job);
 // Gathers the results of all processes; rank 0 writes them (report.c).
 int runner_report(struct runner *runner);
-// Sets how many barriers of each phase all processes do (barriers.c).
-int runner_choose_barriers(struct runner *runner);
+// Limits the synchronisations on each communicator to those that all its ranks have (syncs.c).
+int syncs_limit(struct runner *runner);
+// Does a synchronisation of the model (syncs.c).
+void syncs_run(struct replay_thread *thread, const struct model_step *step);
 // Makes the files that the program found (prepare.c).
 int runner_prepare(struct runner *runner);
 // Sets which sets of files the program opens itself; others it inherits.

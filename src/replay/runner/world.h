@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "model/model.h"
+
 extern struct world {
     int rank, size; // world_start sets them
 } world;
@@ -11,9 +13,10 @@ extern struct world {
 // Only the world without MPI uses `np`. Returns 0 in every process, or a negative code.
 int world_start(int *argc, char ***argv, int np, int threads);
 void world_barrier(void);
-// Exchanges one byte between all processes, which separates phases as the program's communication did. Does nothing
-// without MPI.
-void world_communicate(void);
+// Makes the communicators of a program; all processes call it. Nothing without MPI.
+int world_make_communicators(const struct model *model, uint32_t program);
+// Waits as the synchronisation says, or lets others go on. Without MPI there are barriers of all processes only.
+void world_synchronise(const struct op_kind *kind, int rank);
 void world_gather(const void *mine, size_t bytes, void *all); // to rank 0; others may pass NULL for `all`
 // Sends from rank 0 to rank 1 and back; false if there are no messages: without MPI, or in a single process.
 bool world_exchange(void *data, size_t bytes);

@@ -59,7 +59,15 @@ int world_start(int *argc, char ***argv, int np, int threads) {
 
 void world_barrier(void) { pthread_barrier_wait(&shared->barrier); }
 
-void world_communicate(void) {}
+int world_make_communicators(const struct model *model, uint32_t program) {
+    (void)model, (void)program;
+    return 0;
+}
+
+void world_synchronise(const struct op_kind *kind, int rank) {
+    (void)rank;
+    if (kind->sync == SYNC_BARRIER) world_barrier();
+}
 
 void world_gather(const void *mine, size_t bytes, void *all) {
     for (size_t done = 0, part; done < bytes; done += part) {
