@@ -51,6 +51,9 @@ static bool add_totals(struct table *table, const struct phase_run *run, int64_t
     table_percent(table, all_ns > 0 ? (double)run->ns / (double)all_ns : 0);
     table_text(table, run->main_file == OP_NO_SET ? "" : run->model->file[run->main_file].set->pattern);
     if (run->files.files > 1) table_append(table, " (%" PRIu64 " files)", run->files.files);
+    uint32_t at_once = 0;
+    model_count_turns(run->model, run->family, run->model->phase[run->first].ph, &at_once);
+    if (at_once) table_append(table, ", %" PRIu32 " at a time", at_once);
     return run->main_file != OP_NO_SET;
 }
 

@@ -319,6 +319,9 @@ const char *model_pointer_name(const struct op_kind *kind); // explicit, individ
 int model_count_others(const struct model *model, const struct model_family *family, uint32_t ph,
                        uint64_t count[CLASS_COUNT]);
 
+// How many processes are at a phase at the same time, if they take turns; else 0 (turns.c).
+int model_count_turns(const struct model *model, const struct model_family *family, uint32_t ph, uint32_t *at_once);
+
 struct model_file_use {
     uint64_t files;
     bool shared; // one of them by several processes

@@ -161,7 +161,9 @@ static int count_other(const struct op *op, size_t leaf, void *context) {
     struct counting *counting = context;
     (void)leaf;
     unsigned class = counting->model->kind[op->kind].class;
-    counting->count[class] += class == CLASS_NONE ? (uint64_t)op->at[AT_SIZE] : 1;
+    unsigned sync = counting->model->kind[op->kind].sync;
+    if (sync == SYNC_SEND || sync == SYNC_RECEIVE) return 0;
+    counting->count[class] += sync ? (uint64_t)op->at[AT_SIZE] : 1;
     return 0;
 }
 

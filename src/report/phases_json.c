@@ -126,6 +126,9 @@ static void write_phase(struct json_out *json, const struct phase_run *run, size
                  m_double_if("bandwidth", seconds > 0, seconds > 0 ? (double)family->weight / seconds : 0),
                  m_number_if("family", family->count > 1, phase->family + 1), m_number("ph", phase->ph),
                  m_text("separator", model_cut_name(family->cut)), m_number("program", family->program));
+    uint32_t at_once = 0;
+    model_count_turns(model, family, phase->ph, &at_once);
+    json_members(json, m_number_if("turns", at_once, at_once));
     json_close(json);
 }
 

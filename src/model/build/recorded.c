@@ -113,10 +113,6 @@ static void add_comm(struct comm *sum, const struct comm *more) {
     }
 }
 
-static uint64_t calls_of(const struct comm *comm) {
-    return comm->of[COMM_MOVING].count + comm->of[COMM_SYNCHRONISING].count;
-}
-
 static int begin_process(void *context, const struct log_process *process, void **state) {
     struct recording *l = context;
     *state = &l->of_process[log_process_index(l->log, process)];
@@ -533,6 +529,11 @@ static int add_world_partner(struct thread_ops *thread, uint64_t calls) {
     return calls ? add_partner(thread, &world) : 0;
 }
 
+static int note_partner(struct carry *carry, struct thread_ops *thread, const struct stream_partner *partner) {
+    if (partner->role == PARTNER_SEND || partner->role == PARTNER_RECEIVE) carry->gap.messages += partner->count;
+    return add_partner(thread, partner);
+}
+
 // Events of a thread come almost in the order of their numbers.
 static bool is_at(const struct process_comm *process, size_t at, uint64_t event) {
     const struct comm_partner *partner = process->partner;
@@ -554,7 +555,7 @@ static int add_partners(const struct process_comm *process, struct carry *carry,
         }
     }
     for (; at < process->with_event && process->partner[at].event == event; at++)
-        FORWARD(add_partner(thread, &process->partner[at].partner));
+        FORWARD(note_partner(carry, thread, &process->partner[at].partner));
     carry->partner_at = at;
     return 0;
 }
@@ -565,9 +566,16 @@ static int add_with_comm(struct recording *l, const struct waiting *event) {
     const struct process_comm *process = &l->of_process[log_process_index(l->log, thread->process)];
     const struct comm *comm = comm_before(process, carry, event->event);
     if (comm) add_comm(&carry->comm, comm);
-    if (comm) thread->comm_calls += calls_of(comm);
     if (comm && !l->has_communicators) FORWARD(add_world_partner(thread, comm->of[COMM_SYNCHRONISING].count));
+    uint64_t messages = carry->gap.messages;
     FORWARD(add_partners(process, carry, thread, event->event));
+    if (comm) {
+        struct thread_gap gap = {.moving = comm->of[COMM_MOVING].count,
+                                 .moving_bytes = comm->of[COMM_MOVING].bytes,
+                                 .messages = carry->gap.messages - messages,
+                                 .synchronising = comm->of[COMM_SYNCHRONISING].count};
+        thread->comm_calls += thread_gap_calls(&gap);
+    }
     return event->is_op ? add_op(l, event->thread, (const struct waiting_op *)(event + 1)) : 0;
 }
 

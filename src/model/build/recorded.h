@@ -14,10 +14,22 @@
 struct thread_gap {
     uint64_t moving;       // calls that moved data
     uint64_t moving_bytes; // as far as they are known
+    uint64_t messages;     // sends and receives among the calls that moved data
     uint64_t synchronising;
     int64_t comm_ns;
     int64_t idle_ns; // neither I/O nor communication
 };
+
+// True if the process only told another one that it may go on. Ranks that take turns do that in the middle of a phase.
+static inline bool thread_gap_signals(const struct thread_gap *gap) {
+    enum { SIGNAL_BYTES = 64 }; // of a message; more are data
+    return gap->messages >= gap->moving && gap->moving_bytes <= gap->moving * SIGNAL_BYTES;
+}
+
+// The calls that show where in the program a process is.
+static inline uint64_t thread_gap_calls(const struct thread_gap *gap) {
+    return gap->synchronising + (thread_gap_signals(gap) ? 0 : gap->moving);
+}
 
 enum { COMMUNICATORS_WORLD = 1 }; // number of MPI_COMM_WORLD in each process
 
@@ -47,7 +59,7 @@ struct thread_ops {
     size_t others;
     struct thread_partner *partner;
     size_t partners;
-    uint64_t comm_calls; // that moved data or synchronised, also after the last operation
+    uint64_t comm_calls; // that moved data or synchronised, also after the last operation; without signals
 };
 
 struct recorded_program {

@@ -47,7 +47,7 @@ static int choose_pause(struct cutting *c, int64_t gap_ns) {
 static enum model_cut cut_before(const struct cutting *c, size_t transfer) {
     const struct thread_gap *gap = &c->thread->gap[transfer];
     if (!transfer) return CUT_START;
-    if (gap->moving && c->pause_ns == INT64_MAX) return CUT_COMMUNICATION;
+    if (gap->moving && !thread_gap_signals(gap) && c->pause_ns == INT64_MAX) return CUT_COMMUNICATION;
     return gap->idle_ns >= c->pause_ns ? CUT_PAUSE : CUT_PATTERN;
 }
 
@@ -242,8 +242,8 @@ static int add_segment(struct cutting *c, struct segment *segment) {
 
 static uint64_t advance_clock(struct cutting *c, size_t first, size_t end) {
     uint64_t before = c->clock;
-    for (size_t i = first; i < end; i++) c->clock += c->thread->gap[i].moving + c->thread->gap[i].synchronising;
-    return before + c->thread->gap[first].moving + c->thread->gap[first].synchronising;
+    for (size_t i = first; i < end; i++) c->clock += thread_gap_calls(&c->thread->gap[i]);
+    return before + thread_gap_calls(&c->thread->gap[first]);
 }
 
 static int cut_items(struct cutting *c, const struct loops_seq *seq, struct item *items, size_t first,
