@@ -35,7 +35,9 @@ bench: test-setup configured
 	@ninja -C '$(BUILD)'
 	@bench/run '$(BUILD)'
 
-fuzz: test-setup
+fuzz: test-setup configured
+	@ninja -C '$(BUILD)'
+	@IOSEER_BUILD='$(abspath $(BUILD))' tests/replay/test_random.py --seconds $(TIME)
 	@tests/fuzz/run '$(BUILD)-fuzz' $(TIME)
 
 format:
@@ -51,6 +53,6 @@ help:
 	@echo 'make check     build and run all tests; the last line is the tally'
 	@echo 'make install   PREFIX=/usr/local DESTDIR= install programs, libraries, man pages'
 	@echo 'make bench     what recording costs and how fast logs are read, on this machine'
-	@echo 'make fuzz      TIME=600 fuzz the readers, so many seconds each'
+	@echo 'make fuzz      TIME=600 fuzz replays and readers, so many seconds each'
 	@echo 'make format    clang-format all sources'
 	@echo 'make clean     remove the build directories'
