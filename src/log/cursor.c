@@ -93,7 +93,17 @@ static bool is_late(const struct log_cursor *cursor, uint64_t last_end) {
     return is_async && raw->start < last_end;
 }
 
-static void carry_partners(struct log_comm_notes *notes, const struct stream_partner *partner, uint32_t count) {
+// The outermost call that began since partners are carried and is not over. They came before it.
+static uint64_t call_after_carried(const struct log_cursor *cursor) {
+    const struct stream_decoder *decoder = &cursor->decoder;
+    bool is_later =
+        cursor->comm->carried_count && decoder->depth && decoder->open_numbers[0] >= cursor->comm->carried_from;
+    return is_later ? decoder->open_numbers[0] : STREAM_NO_PARENT;
+}
+
+static void carry_partners(struct log_cursor *cursor, const struct stream_partner *partner, uint32_t count) {
+    struct log_comm_notes *notes = cursor->comm;
+    if (!notes->carried_count) notes->carried_from = cursor->decoder.next_number;
     for (uint32_t i = 0; i < count; i++) stream_add_partner(notes->carried, &notes->carried_count, partner[i]);
 }
 
@@ -102,9 +112,11 @@ static int note_comm(struct log_cursor *cursor, uint64_t last_end) {
     const struct stream_event *raw = &cursor->raw_event;
     FORWARD(array_room(notes->note, notes->count));
     struct log_comm_note *note = &notes->note[notes->count++];
-    bool is_before_other = raw->comm_mask && raw->comm_number != STREAM_NO_PARENT;
+    uint64_t other = raw->comm_mask ? raw->comm_number : STREAM_NO_PARENT;
+    if (other == STREAM_NO_PARENT) other = call_after_carried(cursor);
+    bool is_before_other = other != STREAM_NO_PARENT;
     *note = (struct log_comm_note){
-        .event = is_before_other ? lookup_pair(cursor->stream, (uint32_t)raw->comm_number) : id_of(cursor),
+        .event = is_before_other ? lookup_pair(cursor->stream, (uint32_t)other) : id_of(cursor),
         .tid = raw->tid,
         .tick = raw->tick,
         .start = raw->start,
@@ -113,11 +125,11 @@ static int note_comm(struct log_cursor *cursor, uint64_t last_end) {
     if (raw->comm_mask) memcpy(note->comm, raw->comm, sizeof note->comm);
     uint32_t count = raw->comm_mask ? raw->partner_count : 0;
     if (!is_before_other && is_late(cursor, last_end)) {
-        carry_partners(notes, raw->partners, count);
+        carry_partners(cursor, raw->partners, count);
         return 0;
     }
     if (!notes->carried_count) return note_partners(notes, note, raw->partners, count);
-    carry_partners(notes, raw->partners, count);
+    carry_partners(cursor, raw->partners, count);
     count = notes->carried_count;
     notes->carried_count = 0;
     if (!note->mask) note->mask = 1u << COMM_MOVING;
@@ -131,7 +143,8 @@ static int note_behind(struct log_cursor *cursor) {
         .tid = decoder->tid, .tick = decoder->tick, .start = decoder->clock, .mask = decoder->comm_mask};
     memcpy(notes->behind.comm, decoder->comm, sizeof notes->behind.comm);
     notes->announced = decoder->comm_number;
-    carry_partners(notes, decoder->partners, decoder->comm_mask ? decoder->partner_count : 0);
+    if (notes->announced == STREAM_NO_PARENT) notes->announced = call_after_carried(cursor);
+    carry_partners(cursor, decoder->partners, decoder->comm_mask ? decoder->partner_count : 0);
     if (notes->carried_count && !notes->behind.mask) notes->behind.mask = 1u << COMM_MOVING;
     return note_partners(notes, &notes->behind, notes->carried, notes->carried_count);
 }

@@ -43,6 +43,7 @@ struct log_comm_notes {
     size_t partners;
     struct stream_partner carried[STREAM_MAX_PARTNERS]; // from a late event to the next one
     uint32_t carried_count;
+    uint64_t carried_from; // number of the event or call that began next
 };
 
 struct log_sort_key;
