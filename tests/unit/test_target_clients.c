@@ -107,7 +107,8 @@ static void skip_without_schedstat(void) {
 static void one_that_goes_on_at_once(void **state) {
     (void)state;
     skip_without_schedstat();
-    assert_true(count_clean(run_for) > 0);
+    unsigned tries = 0, most = 50; // on a busy machine, a client may wait for a processor in every round
+    while (!count_clean(run_for)) assert_true(++tries < most);
 }
 
 static void one_that_sleeps_between(void **state) {
