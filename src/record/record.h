@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/problem.h"
-#include "record/job.h"
+#include "record/environment.h"
 
 struct record_result {
     int exec_error;         // errno if the command could not be started

@@ -193,7 +193,7 @@ int runner_run(struct runner *runner);
 void runner_give_up(const char *why);
 // Measures how fast calls create and find names in the directory of the job, and how fast messages are (microbench.c).
 int microbench_run(const struct replay_job *job);
-// Gathers the results of all processes; rank 0 writes them (report.c).
+// Gathers the results of all processes; rank 0 writes them (result.c).
 int runner_report(struct runner *runner);
 // Limits the synchronisations on each communicator to those that all its ranks have (syncs.c).
 int syncs_limit(struct runner *runner);

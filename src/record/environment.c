@@ -1,4 +1,4 @@
-#include "record/job.h"
+#include "record/environment.h"
 
 #include <errno.h>
 #include <inttypes.h>
