@@ -132,7 +132,8 @@ static int infer_program(struct model_builder *b, uint32_t program) {
     for (uint32_t i = 0; i < model->kinds; i++) {
         struct op_kind *kind = &model->kind[i];
         if (kind->communicator) continue;
-        if (kind->sync) kind->communicator = place;
+        bool is_message = kind->sync == SYNC_SEND || kind->sync == SYNC_RECEIVE;
+        if (kind->sync && !is_message) kind->communicator = place;
         if (is_opened_with_mpi(kind)) FORWARD(infer_kind(b, program, place, i));
     }
     return 0;
