@@ -43,7 +43,7 @@ static struct replay_slot slot_of(const struct runner *runner) {
         slot.bytes += place.bytes;
         if (shown) continue;
         shown = place.kind;
-        snprintf(slot.call, sizeof slot.call, "%s", shown->class == CLASS_NONE ? "barrier" : shown->call);
+        snprintf(slot.call, sizeof slot.call, "%s", shown->call);
         name_file(&runner->model, &place, slot.file, sizeof slot.file);
     }
     return slot;
