@@ -33,7 +33,7 @@ static void name_file(const struct model *model, const struct watch_place *place
 
 // A process waits where the first of its threads does that is not between operations.
 static struct replay_slot slot_of(const struct runner *runner) {
-    struct replay_slot slot = {.started = 1, .call = "the exchange between phases"};
+    struct replay_slot slot = {.started = 1, .call = "no call, at its start or end"};
     const struct op_kind *shown = NULL;
     for (uint32_t i = 0; i < runner->watch.threads; i++) {
         struct watch_place place = runner->watch.thread[i].place;
