@@ -12,41 +12,73 @@
 #include "base/scoped.h"
 #include "fmt/communicator.h"
 
+enum { MOST_REMOTE = 1 << 24 };
+
+struct members {
+    int64_t *rank; // in the program, by rank in the communicator; negative: not known
+    uint32_t count;
+    uint64_t hash;
+};
+
 struct joining {
     struct communicators *out;
     const struct recorded *recorded;
     const struct communicator **all; // by process and number
     size_t count;
-    struct lookup joined_of; // what identifies an entry -> entry
-    struct lookup color_of;  // entry and members -> color
-    struct lookup made;      // of the process: members -> how many it has had with these
+    struct lookup joined_of;  // what identifies an entry -> entry
+    struct lookup color_of;   // entry and members -> color
+    struct lookup made;       // of the process: members -> how many it has had with these
+    struct lookup members_of; // packed list -> members
+    struct members *members;
+    size_t lists;
 };
 
 // --- members
 
-static void expand(const struct comm_group *group, struct process_communicator *to) {
+// Ranks that the program does not have are unknown: those of other worlds, and in a damaged log.
+static void expand(const struct comm_group *group, uint32_t np, struct members *to) {
     struct members_in in = group->members;
     struct members_run run;
     while (members_next(&in, &run) == 1) {
-        for (uint64_t i = 0; i < run.count; i++)
-            to->rank[to->ranks++] = run.first < 0 ? -1 : run.first + (int64_t)i * run.step;
+        for (uint64_t i = 0; i < run.count; i++) {
+            int64_t rank = run.first < 0 ? -1 : run.first + (int64_t)i * run.step;
+            to->rank[to->count++] = rank < (int64_t)np ? rank : -1;
+        }
     }
 }
 
-// The ranks of the communicator; of an inter-communicator both sides. A hash of them, which all its processes have.
-static int find_members(struct joining *j, const struct communicator *from, struct process_communicator *to,
-                        uint64_t *hash) {
-    *hash = hash_add(from->local.hash, from->local.size);
-    if (from->local.cut || from->remote.cut) return 0;
+static int make_members(struct joining *j, const struct communicator *from, uint32_t np, struct members *to) {
     FORWARD(arena_array(&j->out->arena, to->rank, from->local.size + from->remote.size));
-    expand(&from->local, to);
-    uint32_t local = to->ranks;
-    expand(&from->remote, to);
-    SCOPED_FREE int64_t *sorted = malloc((to->ranks + 1) * sizeof *sorted);
+    expand(&from->local, np, to);
+    uint32_t local = to->count;
+    expand(&from->remote, np, to);
+    SCOPED_FREE int64_t *sorted = malloc((to->count + 1) * sizeof *sorted);
     RETURN_IF(!sorted, -ENOMEM);
-    memcpy(sorted, to->rank, to->ranks * sizeof *sorted);
-    if (to->ranks > local) qsort(sorted, to->ranks, sizeof *sorted, order_int64);
-    *hash = hash_bytes(to->ranks, sorted, to->ranks * sizeof *sorted);
+    memcpy(sorted, to->rank, to->count * sizeof *sorted);
+    if (to->count > local) qsort(sorted, to->count, sizeof *sorted, order_int64);
+    to->hash = hash_bytes(to->count, sorted, to->count * sizeof *sorted);
+    return 0;
+}
+
+static uint64_t hash_packed(uint64_t hash, const struct members_in *packed) {
+    size_t len = (size_t)(packed->end - packed->at);
+    return len ? hash_bytes(hash_add(hash, len), packed->at, len) : hash_add(hash, 0);
+}
+
+// The ranks of the communicator; of an inter-communicator both sides. Their hash is the same in all its processes. Most
+// processes have the same lists: each is kept once.
+static int find_members(struct joining *j, const struct communicator *from, uint32_t np, struct members *to) {
+    bool is_known = !from->local.cut && !from->remote.cut && from->local.size <= np && from->remote.size <= MOST_REMOTE;
+    *to = (struct members){.hash = hash_add(from->local.hash, from->local.size)};
+    if (!is_known) return 0;
+    uint64_t key = hash_packed(hash_packed(np, &from->local.members), &from->remote.members);
+    uint32_t place = lookup_find(&j->members_of, key);
+    if (place == LOOKUP_NONE) {
+        FORWARD(make_members(j, from, np, to));
+        FORWARD(lookup_set(&j->members_of, key, (uint32_t)j->lists));
+        return array_push(j->members, j->lists, *to);
+    }
+    *to = j->members[place];
     return 0;
 }
 
@@ -103,8 +135,11 @@ static int enter(struct joining *j, const struct thread_ops *thread, uint64_t me
 
 static int join_one(struct joining *j, const struct thread_ops *thread, const struct communicator *from) {
     struct process_communicator *number = j->out->of_process[thread->process->index], *to = &number[from->number];
-    uint64_t members;
-    FORWARD(find_members(j, from, to, &members));
+    struct members list;
+    FORWARD(find_members(j, from, j->recorded->program[thread->program].np, &list));
+    to->rank = list.rank;
+    to->ranks = list.count;
+    uint64_t members = list.hash;
     uint32_t nth = lookup_find(&j->made, hash_add(members, from->origin));
     nth = nth == LOOKUP_NONE ? 0 : nth + 1;
     FORWARD(lookup_set(&j->made, hash_add(members, from->origin), nth));
@@ -169,15 +204,18 @@ static int join_process(struct joining *j, const struct thread_ops *thread) {
 }
 
 // Keys that ascend with the ranks say nothing.
-static void drop_keys(struct joined_communicator *joined, uint32_t np) {
+static int drop_keys(struct joined_communicator *joined, uint32_t np) {
+    SCOPED_FREE int64_t *last = malloc((joined->colors + 1) * sizeof *last); // by color
+    RETURN_IF(!last, -ENOMEM);
+    for (uint32_t i = 0; i < joined->colors; i++) last[i] = -1;
     for (uint32_t i = 0; i < np; i++) {
-        for (uint32_t k = i + 1; k < np && joined->key; k++) {
-            if (joined->color[k] != joined->color[i]) continue;
-            if (joined->key[k] < joined->key[i]) return;
-            break;
-        }
+        int64_t color = joined->color[i];
+        if (color < 0) continue;
+        if (joined->key[i] < last[color]) return 0;
+        last[color] = joined->key[i];
     }
     joined->key = NULL;
+    return 0;
 }
 
 int communicators_join(struct communicators *out, const struct recorded *recorded, const struct log *log) {
@@ -194,10 +232,12 @@ int communicators_join(struct communicators *out, const struct recorded *recorde
         if (recorded->program[thread->program].is_mpi && !known) code = join_process(&j, thread);
     }
     for (size_t i = 0; i < out->count && !code; i++)
-        drop_keys(&out->joined[i], recorded->program[out->joined[i].program].np);
+        code = drop_keys(&out->joined[i], recorded->program[out->joined[i].program].np);
     lookup_free(&j.joined_of);
     lookup_free(&j.color_of);
     lookup_free(&j.made);
+    lookup_free(&j.members_of);
+    free(j.members);
     return code;
 }
 

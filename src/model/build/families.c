@@ -25,9 +25,9 @@ struct extent {
     int64_t start_ns, end_ns;
 };
 
-static int64_t extend(struct extent *extent, const struct op_time *time, size_t count) {
+static int64_t extend(struct extent *extent, const struct op_time *time, size_t first, size_t end) {
     int64_t sum_ns = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = first; i < end; i++) {
         int64_t end_ns = time[i].start_ns + time[i].duration_ns;
         if (time[i].start_ns < extent->start_ns) extent->start_ns = time[i].start_ns;
         if (end_ns > extent->end_ns) extent->end_ns = end_ns;
@@ -51,9 +51,8 @@ static void observe_phase(const struct building *b, const struct align_phase *fr
         const struct thread_ops *thread = &b->recorded.thread[from->part[i].thread];
         const struct segment *segment = &b->segments.segment[from->part[i].segment];
         if (i && thread->rank != b->recorded.thread[from->part[i - 1].thread].rank) sum_ns = other_ns = 0;
-        sum_ns += extend(&extent, thread->time + segment->first, segment->end - segment->first);
-        other_ns +=
-            extend(&others, thread->other_time + segment->other_first, segment->other_end - segment->other_first);
+        sum_ns += extend(&extent, thread->time, segment->first, segment->end);
+        other_ns += extend(&others, thread->other_time, segment->other_first, segment->other_end);
         if (sum_ns > phase->duration_ns) phase->duration_ns = sum_ns;
         if (other_ns > phase->other_ns) phase->other_ns = other_ns;
         if (segment->first == segment->end) continue;

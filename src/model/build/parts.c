@@ -11,7 +11,7 @@
 struct loops_seq piece_items(const struct building *b, const struct piece *piece, bool others) {
     const struct segment *segment = &b->segments.segment[piece->segment];
     const struct loops_seq *all = others ? &segment->others : &segment->ops;
-    return (struct loops_seq){all->item + piece->first_item, piece->items};
+    return (struct loops_seq){piece->items ? &all->item[piece->first_item] : NULL, piece->items};
 }
 
 uint64_t items_shape(struct loops_seq items) {

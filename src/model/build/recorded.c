@@ -613,7 +613,8 @@ static int add_tails(struct recording *l) {
     struct thread_ops *thread;
     for (size_t i = 0; l->of_process && i < log_process_count(l->log); i++) {
         const struct process_comm *process = &l->of_process[i];
-        for (const struct tail *tail = process->tail; tail < process->tail + process->tails; tail++) {
+        for (size_t k = 0; k < process->tails; k++) {
+            const struct tail *tail = &process->tail[k];
             FORWARD(find_thread(l, i, tail->tid, &thread));
             thread->comm_calls += tail->calls;
             bool counts = tail->kind == COMM_SYNCHRONISING && !l->has_communicators;
