@@ -1,4 +1,4 @@
-// Communicators of MPI: how they were made, and who belongs to them.
+// Communicators of MPI: how they were made, and which ranks they have.
 //
 //   members := run*
 //   run     := varint (first + 1), folded step, varint count

@@ -16,5 +16,5 @@ struct stall {
     uint64_t sum; // of all that changes when a process goes on
 };
 
-// Whether nothing has ended for too long. Then `why` says who waits in which call.
+// Whether nothing has ended for too long. Then `why` says which ranks wait in which call.
 bool stall_found(struct stall *stall, char *why, size_t room);

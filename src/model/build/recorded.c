@@ -71,7 +71,7 @@ struct recording {
     uint64_t calls; // that the program made
     bool is_over;   // they are too many
     struct process_comm *of_process;
-    bool has_communicators; // the log says with whom processes communicate
+    bool has_communicators; // the log has the partners of communication
     struct waiting_events *first, *last;
     struct lookup parents;   // events that are not transfers -> layer
     struct lookup thread_of; // process and thread -> thread

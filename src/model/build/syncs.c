@@ -61,7 +61,6 @@ struct channel {
 
 struct collecting {
     struct building *b;
-    uint32_t program;
     size_t first, end; // threads
     struct syncs syncs;
     struct lookup group_of; // communicator and color -> group
@@ -556,7 +555,7 @@ int build_syncs(struct building *b) {
     for (size_t first = 0, end; first < recorded->count; first = end) {
         uint32_t program = recorded->thread[first].program;
         for (end = first; end < recorded->count && recorded->thread[end].program == program;) end++;
-        SCOPED(collecting_free) struct collecting c = {.b = b, .program = program, .first = first, .end = end};
+        SCOPED(collecting_free) struct collecting c = {.b = b, .first = first, .end = end};
         FORWARD(collect(&c));
     }
     return 0;
