@@ -44,7 +44,7 @@ def work(n):
     for i in range(50):
         os.write(own, bytes([65 + n]) * (10 + n))
         os.pwrite(shared, bytes([65 + n]) * 100, (i * 4 + n) * 100)
-        os.pread(shared, 64, i * 10)
+        os.pread(shared, 64, (i * 4 + n) * 100)
     os.close(own)
 threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
 [t.start() for t in threads]

@@ -264,6 +264,27 @@ class Background(BackgroundEnds, BlockTest):
         self.await_the_end()
 
 
+    def test_two_that_find_the_same_leftovers(self):
+        """The slower one must not remove what the faster one has made at the same place."""
+        other = self.path('other')
+        os.mkdir(other)
+        self.addCleanup(harness.ioseer, 'emulate', '--stop', other)
+        for _ in range(12):
+            self.emulate()
+            processes = sum(processes_at(self.above), [])
+            for number in (signal.SIGSTOP, signal.SIGKILL):
+                for pid in processes:
+                    os.kill(pid, number)
+            while processes_at(self.above) != ([], []):
+                time.sleep(0.01)
+            starting = [subprocess.Popen([harness.IOSEER, 'emulate', '-q', *self.OPTIONS, self.below, mount])
+                        for mount in (other, self.above)]
+            self.assertEqual([each.wait(PATIENCE_SECONDS) for each in starting], [0, 0])
+            for mount in (self.above, other):
+                self.expect(0, 'emulate', '--stop', mount)
+            self.await_the_end()
+
+
 class Foreground(ForegroundEnds, BlockTest):
     def test_killed_with_its_parent_while_it_is_made(self):
         program = 'import subprocess, sys; subprocess.run(sys.argv[1:])'

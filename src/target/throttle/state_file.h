@@ -20,6 +20,10 @@ struct throttle_state throttle_state_for(const char *mount);
 int throttle_state_create(const struct throttle_state *state); // -EEXIST if the place has one
 int throttle_state_set_loop(struct throttle_state *state, int loop);
 int throttle_state_read(struct throttle_state *state, const char *mount);
+
+// Several processes may find a dead target; one at a time may remove it. Returns a descriptor to close after that, or
+// ERR_NOTHING: another process has removed it.
+int throttle_state_claim(const struct throttle_state *state, int timeout_ms);
 void throttle_state_remove(const struct throttle_state *state);
 
 // Calls `visit` for every state file.

@@ -278,14 +278,25 @@ static void clean_up(void *context) {
 
 // A keeper without its guard removes the target itself. Waits for that, because it could remove a new target at the
 // same place.
+static void await_keeper(const struct throttle_state *state) {
+    int keeper = guard_open(state->keeper);
+    if (keeper < 0) return;
+    guard_ends_within(keeper, END_MS);
+    close(keeper);
+}
+
 static void remove_dead(const struct throttle_state *state) {
+    int guard = guard_open(state->guard);
+    if (guard >= 0) {
+        close(guard);
+        return;
+    }
+    await_keeper(state);
+    int claim = throttle_state_claim(state, END_MS);
+    if (claim < 0) return;
     struct throttle_state now;
-    int guard = guard_open(state->guard), keeper = guard < 0 ? guard_open(state->keeper) : -1;
-    if (keeper >= 0) guard_ends_within(keeper, END_MS);
-    bool is_left = throttle_state_read(&now, state->mount) == 0 && now.guard == state->guard;
-    if (guard < 0 && is_left) tear_down(&now);
-    if (guard >= 0) close(guard);
-    if (keeper >= 0) close(keeper);
+    if (throttle_state_read(&now, state->mount) == 0 && now.guard == state->guard) tear_down(&now);
+    close(claim);
 }
 
 void throttle_remove_dead(void) { throttle_state_each(remove_dead); }
