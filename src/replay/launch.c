@@ -121,17 +121,38 @@ static void end_child(const struct launch *launch, pid_t child) {
     waitpid(child, NULL, 0);
 }
 
+static sigset_t caught_signals(void) {
+    static const int signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
+    sigset_t caught;
+    sigemptyset(&caught);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaddset(&caught, signals[i]);
+    return caught;
+}
+
+void launch_hold_signals(sigset_t *before) {
+    sigset_t caught = caught_signals();
+    sigprocmask(SIG_BLOCK, &caught, before);
+}
+
+int launch_release_signals(const sigset_t *before) {
+    sigset_t ending = caught_signals();
+    sigdelset(&ending, SIGCHLD);
+    int signal = sigtimedwait(&ending, NULL, &(struct timespec){0});
+    sigprocmask(SIG_SETMASK, before, NULL);
+    return signal > 0 ? signal : 0;
+}
+
 // Waits for the child; a signal to us ends it, and a stall. Returns its status as waitpid gives it, or an error.
-static int wait_for(const struct launch *launch, pid_t child, const sigset_t *caught, struct stall *stall,
-                    struct problem *problem) {
+static int wait_for(const struct launch *launch, pid_t child, struct stall *stall, struct problem *problem) {
     static const struct timespec often = {.tv_nsec = 200000000};
+    sigset_t caught = caught_signals();
     char why[sizeof problem->why];
     int status;
     for (;;) {
         pid_t ended = waitpid(child, &status, WNOHANG);
         if (ended == child) return status;
         if (ended < 0 && errno == ECHILD) return -ECHILD; // SIGCHLD is ignored, so the kernel keeps no status
-        int signal = sigtimedwait(caught, NULL, &often);
+        int signal = sigtimedwait(&caught, NULL, &often);
         if (launch->progress) launch->progress(launch->context);
         bool is_ours = signal < 0 || signal == SIGCHLD;
         if (is_ours && !stall_found(stall, why, sizeof why)) continue;
@@ -145,18 +166,12 @@ static int wait_for(const struct launch *launch, pid_t child, const sigset_t *ca
 
 static int run_command(const struct launch *launch, const struct text_list *words, struct stall *stall,
                        struct problem *problem) {
-    static const int signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
     char **command = calloc(words->count + 1, sizeof *command);
-    sigset_t caught, before;
     RETURN_IF(!command, -ENOMEM);
     memcpy(command, words->text, words->count * sizeof *command);
-    sigemptyset(&caught);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaddset(&caught, signals[i]);
-    sigprocmask(SIG_BLOCK, &caught, &before);
     pid_t child = fork();
     if (!child) become(launch->workspace, command);
-    int status = child < 0 ? -errno : wait_for(launch, child, &caught, stall, problem);
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    int status = child < 0 ? -errno : wait_for(launch, child, stall, problem);
     free(command);
     return status;
 }

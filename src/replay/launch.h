@@ -1,6 +1,8 @@
 // Starts the runner of replays, under the launcher of an MPI if the program needs one, and waits for its end.
 #pragma once
 
+#include <signal.h>
+
 #include "base/problem.h"
 #include "model/model.h"
 #include "replay/contract.h"
@@ -16,6 +18,11 @@ struct launch {
     void (*progress)(void *context); // called several times a second while the runner works; or NULL
     void *context;
 };
+
+// Signals that would end this process wait from here on for launch_run(), so that the end is always a clean one.
+void launch_hold_signals(sigset_t *before);
+// Ends that, and returns the signal that came when no runner ran, 0: none.
+int launch_release_signals(const sigset_t *before);
 
 // Writes the job, runs it, and waits. A signal to this process ends the runner: -EINTR, with the signal in `problem`.
 // So does a stall.

@@ -99,7 +99,8 @@ struct session {
     const struct model *model;
     struct problem *problem;
     struct workspace workspace;
-    size_t run; // counts from 1
+    sigset_t signals; // blocked before the session
+    size_t run;       // counts from 1
 };
 
 static void watch_phase(void *context) {
@@ -120,8 +121,17 @@ static int save_model(const char *path, const struct model *model) {
 }
 
 static int session_start(struct session *session) {
-    FORWARD(workspace_make(&session->workspace, session->settings->target, session->settings->log));
+    int code = workspace_make(&session->workspace, session->settings->target, session->settings->log);
+    launch_hold_signals(&session->signals); // its guard does not hold them
+    RETURN_IF(code < 0, code);
     return save_model(session->workspace.file[WORKSPACE_MODEL], session->model);
+}
+
+static int session_end(struct session *session, bool keep, int code) {
+    workspace_remove(&session->workspace, keep);
+    int signal = launch_release_signals(&session->signals);
+    if (signal && code >= 0) session->problem->signal = signal, code = -EINTR;
+    return code < 0 ? problem_code(session->problem, code, session->settings->target) : 0;
 }
 
 static int read_result(const struct session *session, struct replay_result *result) {
@@ -162,8 +172,7 @@ int replay_once(const struct replay_settings *settings, const struct model *mode
     if (!code) code = run(&session, false, result);
     if (!code && result->failed)
         code = problem_set(problem, ERR_NOTHING, settings->target, "%s", result->first_failure);
-    workspace_remove(&session.workspace, false);
-    return code < 0 ? problem_code(problem, code, settings->target) : 0;
+    return session_end(&session, false, code);
 }
 
 // --- the log of the first run
@@ -280,8 +289,7 @@ int replay_repeat(struct replay_settings settings, struct model *model, const ch
     if (!code) code = model_scale(model, job->program, job->np);
     if (!code) code = run_all(&session, job->np != np, outcome);
     if (settings.keep && session.workspace.folder) outcome->kept = strdup(session.workspace.folder);
-    workspace_remove(&session.workspace, settings.keep);
-    return code < 0 ? problem_code(problem, code, settings.target) : 0;
+    return session_end(&session, settings.keep, code);
 }
 
 void replay_outcome_free(struct replay_outcome *outcome) {

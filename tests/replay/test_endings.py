@@ -101,6 +101,12 @@ for _ in range(40):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             self.assertEqual(self.end(log, number)[0], 128 + number)
 
+    def test_interrupted_between_runs(self):
+        """Where runs are short, most of the time passes between them."""
+        log = self.record_python("open('x', 'w').write('x')")
+        for _ in range(12):
+            self.assertEqual(self.end(log, signal.SIGINT)[0], 128 + signal.SIGINT)
+
     def test_killed(self):
         log = self.log()
         for _ in range(4):
