@@ -1,9 +1,11 @@
 #include "base/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/array.h"
 #include "base/err.h"
@@ -19,33 +21,57 @@ static int number_parse(const char *text, uint64_t *value, const char **end) {
     return 0;
 }
 
+// A plain decimal number: no signs, exponents, hexadecimals, "inf" or "nan", which strtod would read too.
+static int decimal_parse(const char *text, double *value, const char **end) {
+    size_t plain = strspn(text, "0123456789.");
+    char *stop;
+    *value = strtod(text, &stop);
+    RETURN_IF(plain == 0 || stop != text + plain || !isfinite(*value), ERR_USAGE);
+    *end = stop;
+    return 0;
+}
+
+// Bytes of a unit: k, KiB (1024), kB (1000), and so on; 0: no such unit.
+static uint64_t size_unit(const char *unit) {
+    static const char prefixes[] = "kmgtpe";
+    if (!*unit || !strcasecmp(unit, "b")) return 1;
+    const char *prefix = strchr(prefixes, tolower((unsigned char)*unit));
+    bool decimal = !strcasecmp(unit + 1, "b");
+    if (!prefix || (unit[1] && !decimal && strcasecmp(unit + 1, "ib"))) return 0;
+    uint64_t bytes = 1;
+    for (long i = 0; i <= prefix - prefixes; i++) bytes *= decimal ? 1000 : 1024;
+    return bytes;
+}
+
 int options_size(const char *text, uint64_t *bytes) {
-    static const char units[] = "kMGT";
     const char *end;
-    FORWARD(number_parse(text, bytes, &end));
-    if (!*end) return 0;
-    const char *unit = strchr(units, *end == 'K' ? 'k' : *end);
-    RETURN_IF(!unit || end[1], ERR_USAGE);
-    unsigned shift = 10 * (unsigned)(unit - units + 1);
-    RETURN_IF(*bytes > UINT64_MAX >> shift, ERR_USAGE);
-    *bytes <<= shift;
+    double fraction;
+    FORWARD(decimal_parse(text, &fraction, &end));
+    uint64_t unit = size_unit(end);
+    RETURN_IF(!unit, ERR_USAGE);
+    if (number_parse(text, bytes, &end) == 0 && *end != '.')
+        return __builtin_mul_overflow(*bytes, unit, bytes) ? ERR_USAGE : 0;
+    fraction *= (double)unit;
+    RETURN_IF(fraction >= 0x1p64 || fraction != floor(fraction), ERR_USAGE);
+    *bytes = (uint64_t)fraction;
     return 0;
 }
 
 int options_duration(const char *text, double *seconds) {
-    // The plain part must be all that strtod reads: no signs, exponents, hexadecimals, "inf" or "nan".
-    size_t plain = strspn(text, "0123456789.");
-    char *end;
-    *seconds = strtod(text, &end);
-    RETURN_IF(plain == 0 || end != text + plain || !isfinite(*seconds), ERR_USAGE);
-    if (!*end || !strcmp(end, "s")) return 0;
-    if (!strcmp(end, "ms")) {
-        *seconds /= 1e3;
+    // Divisors are exact where factors below 1 are not.
+    static const struct {
+        const char *name;
+        double factor, divisor;
+    } units[] = {{"", 1, 1},     {"s", 1, 1},    {"ms", 1, 1e3}, {"us", 1, 1e6},
+                 {"ns", 1, 1e9}, {"min", 60, 1}, {"h", 3600, 1}};
+    const char *end;
+    FORWARD(decimal_parse(text, seconds, &end));
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].name)) continue;
+        *seconds = *seconds * units[i].factor / units[i].divisor;
         return 0;
     }
-    RETURN_IF(strcmp(end, "us"), ERR_USAGE);
-    *seconds /= 1e6;
-    return 0;
+    return ERR_USAGE;
 }
 
 // The expected kind of value, for the message.
@@ -53,8 +79,8 @@ static const char *type_wants(enum option_type type) {
     switch (type) {
     case OPTION_NUMBER: return "not a whole number, 0 or more";
     case OPTION_COUNT: return "not a whole number, 1 or more";
-    case OPTION_SIZE: return "not a size (such as 4k, 16M, 2G)";
-    case OPTION_DURATION: return "not a duration (such as 10us, 5ms, 2s)";
+    case OPTION_SIZE: return "not a size (such as 4k, 16M, 1.5GiB, 100MB)";
+    case OPTION_DURATION: return "not a duration (such as 10us, 5ms, 2s, 5min)";
     default: return "cannot be used";
     }
 }

@@ -11,8 +11,8 @@ enum option_type {
     OPTION_TEXT,     // const char **
     OPTION_NUMBER,   // uint64_t *
     OPTION_COUNT,    // uint64_t *, at least 1
-    OPTION_SIZE,     // uint64_t *, bytes: 4k, 16M, 2G (powers of 1024)
-    OPTION_DURATION, // double *, seconds: 10us, 5ms, 2s, 2
+    OPTION_SIZE,     // uint64_t *, bytes: 4k, 16M, 2GiB (powers of 1024), 100MB (powers of 1000)
+    OPTION_DURATION, // double *, seconds: 10us, 5ms, 2s, 5min, 1h, 2
     OPTION_LIST,     // struct option_list *, may be given several times
 };
 

@@ -45,10 +45,15 @@ static bool time_passes(const struct log_cursor *cursor, const struct stream_eve
     return (!filter->has_from || last_ns >= filter->from_ns) && (!filter->has_to || start_ns <= filter->to_ns);
 }
 
+static bool fields_pass(const struct log_filter *filter, const struct stream_event *raw) {
+    return (!filter->has_tid || raw->tid == filter->tid) && (!filter->failed || raw->error);
+}
+
 static bool passes(struct log_cursor *cursor) {
     const struct log_matcher *matcher = cursor->matcher;
     const struct stream_event *raw = &cursor->raw_event;
     if (matcher->calls && !(raw->call < matcher->call_ids && matcher->calls[raw->call])) return false;
+    if (matcher->has_fields && !fields_pass(&matcher->filter, raw)) return false;
     if (matcher->has_time && !time_passes(cursor, raw)) return false;
     if (!matcher->files) return true;
     return log_matcher_has_file(matcher, cursor->log, first_file(cursor, raw->file)) ||
@@ -378,7 +383,9 @@ size_t log_cursor_run(struct log_cursor *cursor, struct log_event *event, size_t
     struct stream_plain found;
     size_t count = 0;
     *has_current = false;
-    if (!cursor->sorted || cursor->failed || matcher->calls || matcher->has_time || matcher->files) return 0;
+    if (!cursor->sorted || cursor->failed || matcher->calls || matcher->has_fields || matcher->has_time ||
+        matcher->files)
+        return 0;
     while (count < most && stream_decode_plain(&cursor->decoder, &found)) {
         int64_t start_ns = ns_of(cursor, found.start);
         cursor->decoded++;

@@ -8,6 +8,7 @@
 struct log_matcher {
     struct log_filter filter;
     bool has_time;
+    bool has_fields;   // tid or failed
     uint8_t *calls;    // by call id: 1 if the call passes; NULL: all calls pass
     uint32_t call_ids; // higher ids do not pass
     uint8_t *files;    // by index in the log's table: enum file_match, evaluated on first use; NULL: all files pass

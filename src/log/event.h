@@ -6,12 +6,16 @@
 
 // A filter of zeros passes every event.
 struct log_filter {
-    unsigned layers;  // bit n: enum call_layer n
-    unsigned classes; // bit n: enum call_class n
+    unsigned layers;     // bit n: enum call_layer n
+    unsigned classes;    // bit n: enum call_class n
+    const char *op_glob; // base/glob.h; of the call's name
+    bool failed;         // events with an error
     bool has_rank;
     int64_t rank;
     bool has_pid;
     uint32_t pid;
+    bool has_tid;
+    uint32_t tid;
     const struct log_process *process;
     const char *file_glob; // base/glob.h; either file of a call with two
     bool has_from;

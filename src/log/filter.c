@@ -7,7 +7,8 @@
 
 static bool call_passes(const struct log_filter *filter, const struct log_call *call) {
     return (!filter->layers || filter->layers >> call->layer & 1) &&
-           (!filter->classes || filter->classes >> call->class & 1);
+           (!filter->classes || filter->classes >> call->class & 1) &&
+           (!filter->op_glob || glob_match(filter->op_glob, call->name));
 }
 
 bool log_filter_has_process(const struct log_filter *filter, const struct log_process *process) {
@@ -19,7 +20,8 @@ int log_matcher_init(struct log_matcher *matcher, const struct log *log, const s
     *matcher = (struct log_matcher){0};
     if (filter) matcher->filter = *filter;
     matcher->has_time = matcher->filter.has_from || matcher->filter.has_to;
-    if (matcher->filter.layers || matcher->filter.classes) {
+    matcher->has_fields = matcher->filter.has_tid || matcher->filter.failed;
+    if (matcher->filter.layers || matcher->filter.classes || matcher->filter.op_glob) {
         matcher->call_ids = log->call_ids;
         matcher->calls = malloc(log->call_ids);
         RETURN_IF(!matcher->calls, -ENOMEM);

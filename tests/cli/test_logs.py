@@ -75,6 +75,33 @@ class Dump(harness.CommandLineTest):
         self.assertEqual(self.dump('--pid', str(pid)), [e for e in everything if e['pid'] == pid])
         self.assertEqual(self.dump('--pid', '4000000000'), [])
 
+    def test_calls_threads_and_failures(self):
+        everything = self.dump()
+        self.assertEqual(self.dump('--op', 'p*'), [e for e in everything if e['op'].startswith('p')])
+        self.assertEqual(len(self.of_file('data', '--op', 'pwrite')), 10)
+        failed = [e for e in everything if e['errno']]
+        self.assertEqual((self.dump('--failed'), bool(failed)), (failed, True))
+        tid = everything[0]['tid']
+        self.assertEqual(self.dump('--tid', str(tid)), [e for e in everything if e['tid'] == tid])
+        self.assertEqual(self.dump('--tid', '4000000000'), [])
+
+    def test_slowest(self):
+        everything = sorted(self.dump(), key=lambda e: (-e['duration'], e['id']))
+        for count in (1, 5, len(everything), len(everything) + 1000):
+            self.assertEqual(self.dump('--slowest', str(count)), everything[:count])
+        writes = [e for e in everything if e['class'] == 'write']
+        self.assertEqual(self.dump('--slowest', '3', '--class', 'write'), writes[:3])
+        self.expect_error(2, 'dump', '--slowest', '3', '--comm', self.log)
+
+    def test_says_what_nothing_matches(self):
+        for words, why in ((('--rank', '3'), 'did not use MPI'), (('--pid', '4000000000'), 'no such process'),
+                           (('--file', '*/none'), 'no file'), (('--op', 'frob*'), 'no call'),
+                           (('--from', '1h'), 'ended before')):
+            line = self.expect(0, 'dump', *words, self.log).stderr.decode()
+            self.assertRegex(line, f'^ioseer dump: {words[0]}: .*{why}.*\n$')
+            self.assertEqual(self.expect(0, 'dump', '-q', *words, self.log).stderr, b'')
+        self.assertIn('later than --to', self.expect_error(2, 'dump', '--from', '2s', '--to', '1s', self.log))
+
     def test_time_range(self):
         writes = self.of_file('data', '--class', 'write')
         first, last = writes[3]['start'], writes[6]['start']
@@ -90,7 +117,8 @@ class Dump(harness.CommandLineTest):
         lines = self.expect(0, 'dump', self.log).stdout.decode().split('\n')
         self.assertEqual(len(lines), len(self.dump()) + 2)
         self.assertIn('START', lines[0])
-        self.assertTrue(any('ENOENT' in line and line.endswith('/missing') for line in lines))
+        self.assertTrue(any('ENOENT' in line and '/missing' in line for line in lines))
+        self.assertTrue(any(line.endswith('/data  O_RDWR|O_CREAT|O_CLOEXEC') for line in lines))
 
     def test_output_file(self):
         self.expect(0, 'dump', '--json', '-o', self.path('out'), self.log)

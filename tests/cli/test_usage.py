@@ -72,7 +72,7 @@ class WrongCommandLines(harness.CommandLineTest):
 
     def test_bad_values(self):
         for words in (('--layer', 'nope', 'x'), ('--class', 'nope', 'x'), ('--rank', 'x', 'x'), ('--pid', '-1', 'x'),
-                      ('--pid', '99999999999', 'x'), ('--from', '1h', 'x'), ('x', '--to'), ('--json=yes', 'x')):
+                      ('--pid', '99999999999', 'x'), ('--from', '1day', 'x'), ('x', '--to'), ('--json=yes', 'x')):
             with self.subTest(words=words):
                 self.expect_error(2, 'dump', *words)
         self.expect_error(2, 'stats', '--json', '--darshan', 'x')

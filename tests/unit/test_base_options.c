@@ -102,8 +102,8 @@ static void complaints(void **state) {
     complaint("--number=-1", "--number -1: not a whole number, 0 or more");
     complaint("--number=12x", "--number 12x: not a whole number, 0 or more");
     complaint("--count=0", "--count 0: not a whole number, 1 or more");
-    complaint("--size=4Q", "--size 4Q: not a size (such as 4k, 16M, 2G)");
-    complaint("--duration=1h", "--duration 1h: not a duration (such as 10us, 5ms, 2s)");
+    complaint("--size=4Q", "--size 4Q: not a size (such as 4k, 16M, 1.5GiB, 100MB)");
+    complaint("--duration=1d", "--duration 1d: not a duration (such as 10us, 5ms, 2s, 5min)");
     // However long the word, the problem stays one bounded line.
     char word[1000];
     memset(word, 'x', sizeof word);
@@ -129,7 +129,33 @@ static void sizes(void **state) {
     assert_int_equal(bytes, 16 << 20);
     assert_int_equal(options_size("2G", &bytes), 0);
     assert_int_equal(bytes, 2ull << 30);
-    const char *bad[] = {"", "k", "-1", "+1", " 1", "1.5k", "1kk", "1k ", "18446744073709551616", "17179869184G"};
+    assert_int_equal(options_size("1m", &bytes), 0);
+    assert_int_equal(bytes, 1 << 20);
+    assert_int_equal(options_size("1MiB", &bytes), 0);
+    assert_int_equal(bytes, 1 << 20);
+    assert_int_equal(options_size("100MB", &bytes), 0);
+    assert_int_equal(bytes, 100000000);
+    assert_int_equal(options_size("512B", &bytes), 0);
+    assert_int_equal(bytes, 512);
+    assert_int_equal(options_size("1.5k", &bytes), 0);
+    assert_int_equal(bytes, 1536);
+    assert_int_equal(options_size("18446744073709551615", &bytes), 0);
+    assert_int_equal(bytes, UINT64_MAX);
+    const char *bad[] = {"",
+                         "k",
+                         "-1",
+                         "+1",
+                         " 1",
+                         "1.0001k",
+                         "1kk",
+                         "1Mb/s",
+                         "1iB",
+                         ".",
+                         "17E",
+                         "16.5E",
+                         "1k ",
+                         "18446744073709551616",
+                         "17179869184G"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_int_equal(options_size(bad[i], &bytes), ERR_USAGE);
 }
 
@@ -144,6 +170,12 @@ static void durations(void **state) {
     assert_true(seconds == 5e-3);
     assert_int_equal(options_duration("10us", &seconds), 0);
     assert_true(seconds == 10 / 1e6);
+    assert_int_equal(options_duration("5min", &seconds), 0);
+    assert_true(seconds == 300);
+    assert_int_equal(options_duration("1.5h", &seconds), 0);
+    assert_true(seconds == 5400);
+    assert_int_equal(options_duration("250ns", &seconds), 0);
+    assert_true(seconds == 250 / 1e9);
     assert_int_equal(options_duration(".5", &seconds), 0);
     assert_true(seconds == 0.5);
     const char *bad[] = {"", ".", "s", "-1", "1e3", "0x10", "nan", "inf", "1m", "1s ", "1.2.3"};
