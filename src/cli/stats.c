@@ -5,8 +5,8 @@
 
 #include "base/err.h"
 #include "base/json_keys.h"
-#include "base/table.h"
 #include "cli/argument.h"
+#include "cli/stats.h"
 #include "cli/verb.h"
 #include "log/describe.h"
 #include "log/stats.h"
@@ -14,13 +14,24 @@
 
 static struct {
     struct print_options print;
-    bool darshan, per_rank;
+    bool darshan, per_rank, calls;
+    const char *sort, *by;
+    enum file_grouping grouping;
+    uint64_t top;
 } options;
 
 static const struct option_row rows[] = {
     {"darshan", 0, OPTION_FLAG, &options.darshan, NULL, "print tab-separated columns in the format of darshan-parser"},
     {"per-rank", 0, OPTION_FLAG, &options.per_rank, NULL,
      "print separate records for each rank (without MPI: each process)"},
+    {"sort", 0, OPTION_TEXT, &options.sort, "KEY",
+     "largest first: name, opens, reads, writes, read, written, bytes or time"},
+    {"top", 0, OPTION_COUNT, &options.top, "N",
+     "only the first N of each layer (sorted by bytes unless --sort is given)"},
+    {"by", 0, OPTION_TEXT, &options.by, "HOW",
+     "join files: by directory, or by pattern (names that differ in numbers only)"},
+    {"calls", 0, OPTION_FLAG, &options.calls, NULL,
+     "print each kind of call instead, with the distribution of its times and sizes"},
     ROWS_PRINT(options.print),
     {0},
 };
@@ -29,8 +40,7 @@ static const struct option_row rows[] = {
 struct printer {
     struct log *log;
     struct output *output;
-    unsigned layer;     // of the last record: each layer has a heading
-    struct table table; // of that layer
+    unsigned layer; // of the last record: each layer has a heading
 };
 
 static int print_record_json(const struct log_stats_record *record, void *context) {
@@ -135,54 +145,7 @@ static int print_record_darshan(const struct log_stats_record *record, void *con
     return output_failed(printer->output) ? ERR_LIMIT : 0;
 }
 
-static void print_layer_end(struct printer *printer) {
-    if (printer->layer) table_end(&printer->table);
-}
-
-static void print_layer_begin(struct printer *printer, unsigned layer) {
-    static struct table_column columns[] = {{"", TABLE_TEXT},
-                                            {"OPENS", TABLE_NUMBER},
-                                            {"READS", TABLE_NUMBER},
-                                            {"WRITES", TABLE_NUMBER},
-                                            {"READ", TABLE_UNIT},
-                                            {"WRITTEN", TABLE_UNIT},
-                                            {"READ TIME", TABLE_UNIT},
-                                            {"WRITE TIME", TABLE_UNIT},
-                                            {"META TIME", TABLE_UNIT},
-                                            {"FILE", TABLE_NAME},
-                                            {0}};
-    if (printer->layer) fputc('\n', printer->output->out);
-    printer->layer = layer;
-    columns[0].header = call_layer_name(layer);
-    printer->table = table_begin(printer->output->out, columns);
-}
-
-static int print_record_text(const struct log_stats_record *record, void *context) {
-    struct printer *printer = context;
-    struct table *table = &printer->table;
-    const uint64_t *value = record->counters.value;
-    if (printer->layer != record->layer) {
-        print_layer_end(printer);
-        print_layer_begin(printer, record->layer);
-    }
-    table_text(table, "");
-    table_number(table, value[COUNTER_OPENS]);
-    table_number(table, value[COUNTER_READS]);
-    table_number(table, value[COUNTER_WRITES]);
-    table_bytes(table, value[COUNTER_BYTES_READ]);
-    table_bytes(table, value[COUNTER_BYTES_WRITTEN]);
-    table_duration(table, (int64_t)value[COUNTER_READ_TIME]);
-    table_duration(table, (int64_t)value[COUNTER_WRITE_TIME]);
-    table_duration(table, (int64_t)value[COUNTER_META_TIME]);
-    table_text(table, record->file ? record->file->name : NULL);
-    if (!record->has_rank && log_world_count(printer->log)) table_append(table, "  (no rank)");
-    if (record->has_rank && !record->is_reduced) table_append(table, "  (rank %" PRId64 ")", record->rank);
-    if (options.per_rank && record->process) table_append(table, "  (pid %" PRIu32 ")", record->process->pid);
-    table_row(table);
-    return output_failed(printer->output) ? ERR_LIMIT : table->error;
-}
-
-static int print_json(struct printer *printer) {
+static int print_records(struct printer *printer) {
     struct json_out *json = output_json(printer->output, 2);
     json_object(json);
     key_array(json, "records");
@@ -192,21 +155,49 @@ static int print_json(struct printer *printer) {
     return code;
 }
 
-static int print(const struct argument *argument, struct output *output) {
-    struct log *log = argument->log;
-    struct printer printer = {.log = log, .output = output};
-    if (options.print.json) return print_json(&printer);
-    if (options.darshan) {
-        darshan_header(log, output->out);
-        return log_reduce(log, NULL, options.per_rank, print_record_darshan, &printer);
-    }
-    int code = log_reduce(log, NULL, options.per_rank, print_record_text, &printer);
-    print_layer_end(&printer);
+static int print_darshan(struct printer *printer) {
+    darshan_header(printer->log, printer->output->out);
+    return log_reduce(printer->log, NULL, options.per_rank, print_record_darshan, printer);
+}
+
+static int print_rows(struct printer *printer) {
+    struct file_rows files;
+    FORWARD(file_rows_make(&files, printer->log, options.per_rank, options.grouping));
+    const char *key = options.sort ? options.sort : options.top || options.grouping ? "bytes" : NULL;
+    int code = key ? file_rows_sort(&files, key) : 0;
+    if (!code) code = stats_print_rows(&files, options.top, options.print.json, printer->output);
+    file_rows_free(&files);
     return code;
 }
 
+static int print_calls(struct printer *printer) {
+    struct call_list calls;
+    FORWARD(call_list_make(&calls, printer->log));
+    int code = stats_print_calls(&calls, options.print.json, printer->output);
+    call_list_free(&calls);
+    return code;
+}
+
+static int print(const struct argument *argument, struct output *output) {
+    struct printer printer = {.log = argument->log, .output = output};
+    bool has_rows = options.sort || options.top || options.grouping;
+    if (options.calls) return print_calls(&printer);
+    if (options.darshan) return print_darshan(&printer);
+    return options.print.json && !has_rows ? print_records(&printer) : print_rows(&printer);
+}
+
 static enum status stats_run(int argc, char **argv) {
+    bool has_rows = options.sort || options.top || options.by;
     if (options.print.json && options.darshan) return cli_usage("stats", "--json", "cannot be combined with --darshan");
+    if (options.darshan && (has_rows || options.calls))
+        return cli_usage("stats", "--darshan", "cannot be combined with --sort, --top, --by or --calls");
+    if (options.calls && (has_rows || options.per_rank))
+        return cli_usage("stats", "--calls", "cannot be combined with --sort, --top, --by or --per-rank");
+    if (options.sort && !file_rows_has_key(options.sort))
+        return cli_usage("stats", options.sort, "no such key (name, opens, reads, writes, read, written, bytes, time)");
+    if (options.by && !strcmp(options.by, "directory")) options.grouping = GROUP_DIRECTORY;
+    if (options.by && !strcmp(options.by, "pattern")) options.grouping = GROUP_PATTERN;
+    if (options.by && !options.grouping) return cli_usage("stats", options.by, "must be directory or pattern");
     return argument_print("stats", argc, argv, &options.print, NULL, print);
 }
 
@@ -215,7 +206,8 @@ const struct verb verb_stats = {
     .summary = "print counters per file, with Darshan's names",
     .usage = "[OPTION]... LOG",
     .about = "Prints calls, bytes and times per layer and file. With --json or --darshan, prints all counters of\n"
-             "Darshan 3.5's modules. LOG can also be the spill directory of a running or killed job.",
+             "Darshan 3.5's modules; --json with --sort, --top or --by prints the columns of the table.\n"
+             "LOG can also be the spill directory of a running or killed job.",
     .options = rows,
     .run = stats_run,
 };

@@ -248,6 +248,61 @@ class Stats(harness.CommandLineTest):
         text = self.expect(0, 'stats', self.record_python(PROGRAM)).stdout.decode()
         self.assertRegex(text, rf'(?m)^ +1 +3 +10 .* {self.path("data")}$')
 
+    def many_files(self):
+        return self.record_python('import os\nfor i in range(12):\n    os.makedirs(f"d{i % 3}", exist_ok=True)\n'
+                                  '    os.write(os.open(f"d{i % 3}/part.{i}", 65), bytes(100 * i))\n')
+
+    def rows(self, log, *options):
+        rows = self.json('stats', '--json', *options, log)['rows']
+        return [row for row in rows if row['layer'] == 'posix' and row['writes']]
+
+    def test_sorted(self):
+        log = self.many_files()
+        rows = self.rows(log, '--sort', 'written')
+        self.assertEqual([row['bytes_written'] for row in rows], [100 * i for i in range(11, -1, -1)])
+        self.assertEqual([row['name'] for row in self.rows(log, '--sort', 'name')], sorted(row['name'] for row in rows))
+        self.assertEqual(self.rows(log, '--top', '4', '--sort', 'written'), rows[:4])
+        times = [row['read_time'] + row['write_time'] + row['meta_time'] for row in self.rows(log, '--sort', 'time')]
+        self.assertEqual(times, sorted(times, reverse=True))
+        for words in (('--sort', 'frob'), ('--by', 'frob'), ('--top', '0'), ('--calls', '--top', '3'), ('--darshan', '--by', 'pattern')):
+            self.expect_error(2, 'stats', *words, log)
+
+    def test_joined(self):
+        log = self.many_files()
+        folders = {os.path.basename(row['name']): row for row in self.rows(log, '--by', 'directory')}
+        self.assertEqual({name: (row['files'], row['bytes_written']) for name, row in folders.items()},
+                         {f'd{k}': (4, sum(100 * i for i in range(k, 12, 3))) for k in range(3)})
+        joined = [row for row in self.rows(log, '--by', 'pattern') if row['name'].endswith('/d*/part.*')]
+        self.assertEqual([(row['files'], row['writes'], row['bytes_written']) for row in joined], [(12, 12, 6600)])
+
+    def test_totals(self):
+        log = self.many_files()
+        records = [r['counters'] for r in self.json('stats', '--json', log)['records'] if r['layer'] == 'posix']
+        told = [t for t in self.json('stats', '--json', '--top', '1', log)['totals'] if t['layer'] == 'posix'][0]
+        self.assertEqual((told['opens'], told['bytes_written']),
+                         tuple(sum(c[f'POSIX_{name}'] for c in records) for name in ('OPENS', 'BYTES_WRITTEN')))
+        text = self.expect(0, 'stats', '--top', '2', log).stdout.decode()
+        self.assertRegex(text, r'(?m) total, [\d,]+ rows not shown$')
+
+    def test_calls(self):
+        log = self.record_python(PROGRAM)
+        events = self.json('dump', '--json', log)
+        calls = self.json('stats', '--json', '--calls', log)['calls']
+        self.assertEqual(sorted((c['layer'], c['op']) for c in calls), sorted({(e['layer'], e['op']) for e in events}))
+        for call in calls:
+            own = [e for e in events if (e['layer'], e['op']) == (call['layer'], call['op'])]
+            times = sorted(e['duration'] for e in own)
+            self.assertEqual((call['count'], call['failed']), (len(own), sum(e['errno'] != 0 for e in own)))
+            self.assertAlmostEqual(call['time'], sum(times), 9)
+            told = call['duration']
+            self.assertEqual((told['min'], told['max']), (times[0], times[-1]))
+            for name, rank in (('median', -(-len(times) // 2)), ('p99', -(-99 * len(times) // 100))):
+                self.assertLessEqual(abs(told[name] - times[rank - 1]), times[rank - 1] / 30 + 1e-9, (call, name))
+            self.assertEqual(sum(b['count'] for b in told['histogram']), len(own))
+        pwrite = [c for c in calls if c['op'] == 'pwrite'][0]
+        self.assertEqual((pwrite['bytes'], pwrite['size']['median'], pwrite['size']['max']), (1000, 100, 100))
+        self.assertRegex(self.expect(0, 'stats', '--calls', log).stdout.decode(), r'(?m)^posix +pwrite +10 +0 ')
+
 
 class Damage(harness.CommandLineTest):
     def setUp(self):
