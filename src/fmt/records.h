@@ -80,6 +80,8 @@ enum process_key {
     PROCESS_COMM_BYTES = 33, // stream_comm_kind that is not 0, in the form calls << 4 | kind; in the same way bytes
     PROCESS_COMM_NS = 34,    // and time
     PROCESS_IO_NS = 35, // time in calls after the end of the trace; absent if it, and communication, was not counted
+    PROCESS_CPUS = 36,  // processors that it may run on
+    PROCESS_CPU_WAIT_NS = 37, // how long its main thread was runnable but did not run; absent if unknown
 };
 
 // How a process ended, if that was seen.

@@ -96,7 +96,7 @@ static void parse_indexed(struct log_process *process, const struct field *field
     }
 }
 
-static struct log_process process_of(const struct field f[PROCESS_IO_NS + 1]) {
+static struct log_process process_of(const struct field f[PROCESS_CPU_WAIT_NS + 1]) {
     return (struct log_process){
         .id = (uint32_t)f[PROCESS_ID].number,
         .pid = (uint32_t)f[PROCESS_PID].number,
@@ -123,13 +123,16 @@ static struct log_process process_of(const struct field f[PROCESS_IO_NS + 1]) {
         .load_chars = {f[PROCESS_LOAD_READ_CHARS].number, f[PROCESS_LOAD_WRITE_CHARS].number},
         .left_out_calls = f[PROCESS_LEFT_OUT_CALLS].number,
         .raw_rings = f[PROCESS_RAW_RINGS].number,
+        .cpus = f[PROCESS_CPUS].number,
+        .cpu_wait_known = f[PROCESS_CPU_WAIT_NS].key,
+        .cpu_wait_ns = limit_ns((int64_t)f[PROCESS_CPU_WAIT_NS].number),
         .stdio_kernel = {f[PROCESS_STDIO_KERNEL_READ].number, f[PROCESS_STDIO_KERNEL_WRITE].number},
     };
 }
 
 static int parse_process(struct log *log, struct fields_in body) {
-    struct field f[PROCESS_IO_NS + 1], field;
-    FORWARD(fields_by_key(body, f, PROCESS_IO_NS + 1));
+    struct field f[PROCESS_CPU_WAIT_NS + 1], field;
+    FORWARD(fields_by_key(body, f, PROCESS_CPU_WAIT_NS + 1));
     struct log_process process = process_of(f);
     if (process.clock.span_units == 0) process.clock.span_units = process.clock.span_ns = 1;
     FORWARD(log_parse_text(log, &f[PROCESS_HOST], &process.host));

@@ -40,6 +40,27 @@ static bool read_chars(uint64_t chars[2]) {
     return number_after(text, "rchar:", &chars[0]) && number_after(text, "wchar:", &chars[1]);
 }
 
+// How long the main thread has been runnable without running: the second number.
+static bool read_cpu_wait(uint64_t *wait_ns) {
+    char text[128];
+    long len = read_whole("/proc/self/schedstat", text, sizeof text - 1);
+    if (len <= 0) return false;
+    text[len] = 0;
+    recorder.spill->own_chars += (uint32_t)len;
+    const char *at = strchr(text, ' ');
+    *wait_ns = 0;
+    while (at && *++at >= '0' && *at <= '9') *wait_ns = *wait_ns * 10 + (uint64_t)(*at - '0');
+    return at;
+}
+
+// The number of processors that the process may use; 0 if there are too many to count.
+static uint64_t count_cpus(void) {
+    uint64_t mask[64], count = 0;
+    long len = cpu_syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+    for (long i = 0; i < len / (long)sizeof *mask; i++) count += (uint64_t)__builtin_popcountll(mask[i]);
+    return count;
+}
+
 void process_info_start(void) {
     // Static, because the stack may be small; only one thread runs this at a time.
     static char text[WORDS_BYTES];
@@ -55,11 +76,14 @@ void process_info_start(void) {
     len = read_whole("/proc/self/cmdline", text, sizeof text - 1);
     if (len > 0) text[len] = 0;
     for (long at = 0; at < len; at += (long)strlen(text + at) + 1) fields_string(&out, PROCESS_ARG, text + at);
+    fields_number(&out, PROCESS_CPUS, count_cpus());
     fields_end(&out);
     if (!out.overflow) spill_record(buffer, (size_t)(out.at - buffer));
     if (read_chars(recorder.spill->chars_start)) recorder.spill->chars_known |= 1;
 }
 
 void process_info_end(void) {
+    // Before the bytes are read, which include those of this read.
+    recorder.spill->cpu_wait_known = read_cpu_wait(&recorder.spill->cpu_wait_ns);
     if (read_chars(recorder.spill->chars_end)) recorder.spill->chars_known |= 2;
 }

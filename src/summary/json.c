@@ -59,7 +59,9 @@ static void write_process(struct json_out *json, const struct log_process *proce
     json_members(json, m_number_if("world", process->has_rank, process->world),
                  m_signed_if("local_rank", process->local_rank >= 0, process->local_rank),
                  m_bool("launcher", process->is_launcher), m_seconds("start", process->start_ns),
-                 m_seconds_if("end", process->has_end, process->end_ns));
+                 m_seconds_if("end", process->has_end, process->end_ns),
+                 m_number_if("cpus", process->cpus, process->cpus),
+                 m_seconds_if("cpu_wait", process->cpu_wait_known, process->cpu_wait_ns));
     json_close(json);
 }
 

@@ -48,6 +48,21 @@ class DamagedSpill(harness.CommandLineTest):
 
 
 class Processes(harness.CommandLineTest):
+    def test_waits_for_a_processor(self):
+        """Two busy processes on one processor wait for it; the shell that waits for them sleeps."""
+        busy = 'import time\nend = time.monotonic() + 0.5\nwhile time.monotonic() < end: pass'
+        log = self.record('taskset', '-c', str(min(os.sched_getaffinity(0))), 'sh', '-c',
+                          f'{sys.executable} -I -S -c "$0" & {sys.executable} -I -S -c "$0"; wait', busy)
+        processes = self.json('info', '--json', log)['processes']
+        pythons = [process for process in processes if 'python' in process['exe']]
+        self.assertEqual({process['cpus'] for process in pythons}, {1})
+        self.assertGreater(sum(process['cpu_wait'] for process in pythons), 0.4)
+        shell, = (process for process in processes if process['command'][0] == 'sh' and process['exit'] != 'exec')
+        self.assertLess(shell['cpu_wait'], 0.1)
+        for process in processes:
+            if process['cpu_wait'] is not None:
+                self.assertLessEqual(process['cpu_wait'], process['end'] - process['start'] + 0.1)
+
     def test_programs_of_one_process_are_told_apart(self):
         log = self.path('log')
         done = self.expect(0, 'record', '-o', log, '--', 'sh', '-c', 'exec sh -c "exec true"')
