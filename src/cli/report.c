@@ -45,6 +45,17 @@ static const struct format *chosen_format(void) {
     return options.format ? NULL : &formats[sizeof formats / sizeof formats[0] - 1];
 }
 
+// The name promises a format that the file would not have.
+static bool promises_other_format(void) {
+    static const char *const endings[] = {".pdf", ".htm",  ".xml", ".csv", ".md",
+                                          ".doc", ".docx", ".png", ".svg", ".ps"};
+    const char *ending = options.output && !options.format ? strrchr(options.output, '.') : NULL;
+    for (size_t i = 0; ending && i < sizeof endings / sizeof *endings; i++) {
+        if (!strcmp(ending, endings[i])) return true;
+    }
+    return false;
+}
+
 static enum status add_predictions(struct page *page) {
     for (size_t i = 0; i < options.predictions.count; i++) {
         int code = page_add_prediction(page, options.predictions.item[i]);
@@ -67,6 +78,8 @@ static enum status report_run(int argc, char **argv) {
     if (options.json) options.format = "json";
     const struct format *format = chosen_format();
     if (!format) return cli_usage("report", options.format, "not a format: html, text or json");
+    if (promises_other_format())
+        return cli_usage("report", options.output, "reports are .html, .txt or .json (or add --format)");
     struct argument argument;
     enum status status = argument_count("report", "LOG", argc, argv);
     if (status == STATUS_OK) status = argument_open_log(&argument, "report", argv[1]);

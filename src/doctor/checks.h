@@ -9,13 +9,19 @@ void doctor_fail(struct doctor_check *check, const char *fix, const char *format
 
 // program.c: whether a program (searched in PATH) can be recorded.
 void doctor_program(struct doctor_check *check, const char *program);
+// program_mpi.c: adds to a passed check which MPI the program uses.
+void doctor_program_mpi(struct doctor_check *check, const char *program);
 
 // recording.c, with small recordings in a temporary directory
 void doctor_library(struct doctor_check *check);   // libioseer.so is found and can be loaded
 void doctor_recording(struct doctor_check *check); // a recording works from end to end
-void doctor_replay(struct doctor_check *check);    // the runner without MPI is found
 void doctor_mpich(struct doctor_check *check);     // plugin and runner are found, and MPI-IO is recorded
 void doctor_openmpi(struct doctor_check *check);   // the same
+
+// other_verbs.c, with trials
+void doctor_replay(struct doctor_check *check);
+void doctor_emulate(struct doctor_check *check);
+void doctor_page(struct doctor_check *check);
 
 // machine.c: what the machine offers
 void doctor_clock(struct doctor_check *check);

@@ -72,7 +72,22 @@ static void check_elf(struct doctor_check *check, const char *path, const char *
                     "%s changes its user, group or capabilities: the loader ignores preloads", path);
     } else {
         doctor_pass(check, "%s is dynamically linked, for this machine, and can be recorded", path);
+        doctor_program_mpi(check, path);
     }
+}
+
+// `#! /bin/sh -e` names /bin/sh, `#!/usr/bin/env -S A=1 python3 -u` the python3 that the shell would find.
+static void find_interpreter(const char *line, char path[PATH_MAX]) {
+    char words[HEAD_BYTES + 1], *rest = words, program[PATH_MAX];
+    snprintf(words, sizeof words, "%.*s", (int)strcspn(line, "\r\n"), line);
+    const char *word = strtok_r(words, " \t", &rest);
+    snprintf(path, PATH_MAX, "%s", word ? word : "");
+    const char *base = strrchr(path, '/');
+    if (!word || strcmp(base ? base + 1 : path, "env")) return;
+    while ((word = strtok_r(NULL, " \t", &rest)) && (word[0] == '-' || strchr(word, '='))) continue;
+    if (!word) return;
+    snprintf(path, PATH_MAX, "%s", word);
+    if (locate_program(word, program)) memcpy(path, program, sizeof program);
 }
 
 void doctor_program(struct doctor_check *check, const char *program) {
@@ -96,9 +111,7 @@ void doctor_program(struct doctor_check *check, const char *program) {
             doctor_fail(check, "name a program", "%s is neither a program nor a script with #!", path);
             return;
         }
-        // `#! /bin/sh -e` names /bin/sh.
-        const char *interpreter = head + 2 + strspn(head + 2, " \t");
-        snprintf(path, sizeof path, "%.*s", (int)strcspn(interpreter, " \t\r\n"), interpreter);
+        find_interpreter(head + 2, path);
     }
     doctor_fail(check, "name the interpreter itself", "%s: too many interpreters in a row", program);
 }

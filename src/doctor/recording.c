@@ -1,90 +1,21 @@
 // Makes small recordings to check that the library can be loaded, and that the log contains what a program writes, also
 // with MPI-IO.
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/human.h"
-#include "base/io.h"
 #include "base/locate.h"
-#include "doctor/checks.h"
+#include "doctor/trial.h"
 #include "log/iter.h"
 
-static const double longest_seconds = 20; // of a trial; a launcher could wait forever
 static const char reinstall[] = "build or install ioseer again";
-
-struct trial {
-    char ioseer[PATH_MAX]; // the running program
-    char folder[PATH_MAX];
-    char log[PATH_MAX + 16];
-    char file[PATH_MAX + 16]; // what the recorded program writes
-    char messages[PATH_MAX + 16];
-};
-
-static int trial_prepare(struct trial *trial) {
-    const char *base = getenv("TMPDIR");
-    char pattern[PATH_MAX];
-    int len = snprintf(pattern, sizeof pattern, "%s/ioseer-doctor-XXXXXX", base && *base ? base : "/tmp");
-    RETURN_IF(len >= (int)sizeof pattern, -ENAMETOOLONG);
-    FORWARD(locate_ioseer(trial->ioseer));
-    RETURN_IF(!mkdtemp(pattern), -errno);
-    // Files are recorded under the names that the kernel gives them.
-    RETURN_IF(!realpath(pattern, trial->folder), -errno);
-    snprintf(trial->log, sizeof trial->log, "%s/log", trial->folder);
-    snprintf(trial->file, sizeof trial->file, "%s/file", trial->folder);
-    snprintf(trial->messages, sizeof trial->messages, "%s/messages", trial->folder);
-    return 0;
-}
-
-static void trial_remove(const struct trial *trial) {
-    unlink(trial->log);
-    unlink(trial->file);
-    unlink(trial->messages);
-    rmdir(trial->folder);
-}
-
-// Returns the wait status of a command, or -errno.
-static int wait_for(pid_t pid) {
-    const double grace_seconds = 2;
-    const struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
-    double start = clock_seconds();
-    int status, sent = 0;
-    for (;;) {
-        pid_t ended = waitpid(pid, &status, WNOHANG);
-        if (ended == pid) return sent ? -ETIMEDOUT : status;
-        RETURN_IF(ended < 0 && errno != EINTR, -errno);
-        double waited = clock_seconds() - start;
-        int signal_number = waited > longest_seconds + grace_seconds ? SIGKILL : waited > longest_seconds ? SIGTERM : 0;
-        if (signal_number != sent) kill(-pid, sent = signal_number);
-        nanosleep(&pause, NULL);
-    }
-}
-
-// Runs a command with its messages in the trial's file; returns its wait status or -errno.
-static int run_command(const struct trial *trial, char **arguments, char **environment) {
-    pid_t pid = fork();
-    RETURN_IF(pid < 0, -errno);
-    if (pid == 0) {
-        setpgid(0, 0);
-        int messages = open(trial->messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        int nowhere = open("/dev/null", O_RDWR);
-        if (nowhere >= 0) dup2(nowhere, STDIN_FILENO), dup2(nowhere, STDOUT_FILENO);
-        if (messages >= 0) dup2(messages, STDERR_FILENO);
-        execve(arguments[0], arguments, environment);
-        _exit(127);
-    }
-    return wait_for(pid);
-}
 
 // The bytes that calls of a layer (LAYER_NONE: of all layers) wrote into the trial's file.
 static int count_written(const struct trial *trial, unsigned layer, uint64_t *bytes, uint64_t *events) {
@@ -108,11 +39,6 @@ static int count_written(const struct trial *trial, unsigned layer, uint64_t *by
     return code;
 }
 
-// The first line that the trial's command printed.
-static void first_message(const struct trial *trial, char line[256]) {
-    if (!io_first_line(trial->messages, line, 256)) strcpy(line, "no message");
-}
-
 // Runs a command that records a program. Compares the bytes that the program wrote with the bytes that calls of a layer
 // (LAYER_NONE: of all layers) wrote according to the log.
 static void judge(struct doctor_check *check, const struct trial *trial, char **arguments, unsigned layer) {
@@ -123,13 +49,13 @@ static void judge(struct doctor_check *check, const struct trial *trial, char **
     char line[256];
     struct stat st;
     uint64_t bytes = 0, events = 0;
-    int status = run_command(trial, arguments, environ);
+    int status = trial_run(trial, arguments, environ);
     if (status == -ETIMEDOUT) {
-        doctor_fail(check, fix, "the trial did not end within %.0f seconds", longest_seconds);
+        doctor_fail(check, fix, "the trial did not end within %d seconds", TRIAL_SECONDS);
     } else if (status < 0) {
         doctor_fail(check, fix, "cannot start: %s", err_text(status));
     } else if (!WIFEXITED(status) || WEXITSTATUS(status)) {
-        first_message(trial, line);
+        trial_message(trial, line);
         doctor_fail(check, fix, "recording failed: %s", line);
     } else if (stat(trial->file, &st)) {
         doctor_fail(check, fix, "the recorded program did not write its file");
@@ -152,22 +78,15 @@ static bool is_installed(struct doctor_check *check, const char *prefix, const c
     return code == 0;
 }
 
-static bool prepare_or_fail(struct doctor_check *check, struct trial *trial) {
-    int code = trial_prepare(trial);
-    if (code == 0) return true;
-    doctor_fail(check, "set TMPDIR to a directory that can be written", "no room for a trial: %s", err_text(code));
-    return false;
-}
-
 // If the loader cannot preload the library, it says so on standard error and continues.
 void doctor_library(struct doctor_check *check) {
     struct trial trial;
     char path[PATH_MAX], preload[PATH_MAX + 16], line[256];
-    if (!is_installed(check, "libioseer", ".so", path) || !prepare_or_fail(check, &trial)) return;
+    if (!is_installed(check, "libioseer", ".so", path) || !trial_prepare(&trial, check)) return;
     snprintf(preload, sizeof preload, "LD_PRELOAD=%s", path);
     char *arguments[] = {trial.ioseer, "--version", NULL}, *environment[] = {preload, NULL};
-    int status = run_command(&trial, arguments, environment);
-    first_message(&trial, line);
+    int status = trial_run(&trial, arguments, environment);
+    trial_message(&trial, line);
     if (status == 0 && !strstr(line, "LD_PRELOAD")) {
         doctor_pass(check, "%s can be loaded", path);
     } else {
@@ -179,16 +98,11 @@ void doctor_library(struct doctor_check *check) {
 // ioseer records itself as it writes the list of calls to a file.
 void doctor_recording(struct doctor_check *check) {
     struct trial trial;
-    if (!prepare_or_fail(check, &trial)) return;
+    if (!trial_prepare(&trial, check)) return;
     char *arguments[] = {trial.ioseer, "record", "-q",      "-o", trial.log,  "--",
                          trial.ioseer, "doctor", "--calls", "-o", trial.file, NULL};
     judge(check, &trial, arguments, LAYER_NONE);
     trial_remove(&trial);
-}
-
-void doctor_replay(struct doctor_check *check) {
-    char path[PATH_MAX];
-    if (is_installed(check, "ioseer-replay-", "serial", path)) doctor_pass(check, "%s is there", path);
 }
 
 // Without these variables Open MPI does not start programs for root, or more processes than cores.
@@ -200,7 +114,7 @@ static void allow_any_launch(void) {
 
 static void try_mpi(struct doctor_check *check, char *launcher, char *program) {
     struct trial trial;
-    if (!prepare_or_fail(check, &trial)) return;
+    if (!trial_prepare(&trial, check)) return;
     allow_any_launch();
     char *arguments[] = {trial.ioseer, "record", "-q", "-o",    trial.log,  "--",
                          launcher,     "-n",     "1",  program, trial.file, NULL};

@@ -76,6 +76,7 @@ class WrongCommandLines(harness.CommandLineTest):
             with self.subTest(words=words):
                 self.expect_error(2, 'dump', *words)
         self.expect_error(2, 'stats', '--json', '--darshan', 'x')
+        self.assertIn('.html, .txt or .json', self.expect_error(2, 'report', '-o', 'x.pdf', 'x'))
         self.assertEqual(self.expect_error(2, 'dump', '--rank', '-5', 'x'),
                          'ioseer dump: --rank -5: not a whole number, 0 or more')
 
@@ -176,8 +177,27 @@ class Doctor(harness.CommandLineTest):
             self.assertEqual(set(check), {'name', 'ok', 'detail', 'fix'})
             self.assertTrue(check['ok'] or check['fix'], check)
         self.assertEqual(done.returncode, 0 if all(check['ok'] for check in checks.values()) else 1)
-        for name in ('library', 'recording', 'program'):
+        for name in ('library', 'recording', 'replay', 'emulate', 'page', 'program'):
             self.assertTrue(checks[name]['ok'], checks[name])
+
+    def program(self, path):
+        return [c for c in json.loads(harness.ioseer('doctor', '--json', path).stdout)['checks'] if c['name'] == 'program'][0]
+
+    def test_scripts_name_their_interpreter(self):
+        for line in ('#!/usr/bin/python3', '#! /usr/bin/env python3', '#!/usr/bin/env -S A=1 python3 -u'):
+            with open(self.path('script'), 'w', encoding='utf-8') as out:
+                out.write(line + '\n')
+            os.chmod(self.path('script'), 0o755)
+            check = self.program(self.path('script'))
+            self.assertTrue(check['ok'], check)
+            self.assertNotIn('/env ', check['detail'])
+
+    def test_programs_with_mpi(self):
+        for mpi, name in (('mpich', 'MPICH'), ('openmpi', 'Open MPI')):
+            program = os.path.join(harness.BUILD, 'examples', f'ior-{mpi}')
+            if os.path.exists(program):
+                self.assertRegex(self.program(program)['detail'], f'it uses {name}.*MPI-IO will be seen')
+        self.assertNotIn('MPI', self.program('/bin/sh')['detail'])
 
     def test_programs_that_cannot_be_recorded(self):
         with open(self.path('script'), 'w', encoding='utf-8') as out:
