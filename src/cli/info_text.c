@@ -95,45 +95,53 @@ static int print_job(const struct summary *summary, FILE *out) {
 
 // --- processes and ranks
 
-static void add_process(struct table *table, const struct log_process *process, bool has_ranks, bool all) {
+static void add_process(struct table *table, const struct summary_row *row, bool has_ranks, bool all) {
+    const struct log_process *process = row->process, *last = row->last;
     char *command = process->args.count ? command_text(&process->args, all ? LONG_COMMAND : SHORT_COMMAND) : NULL;
     if (process->has_rank) {
         table_printf(table, "%" PRId64, process->rank);
     } else if (has_ranks) {
         table_text(table, NULL);
     }
-    table_number(table, process->pid);
-    table_text(table, describe_exit(process).text);
-    if ((process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE) && process->exit_value)
-        table_append(table, ", status %" PRIu32, process->exit_value);
+    table_printf(table, "%" PRIu32, process->pid);
+    table_duration(table, row->run_ns);
+    table_text(table, row->io_known ? human_seconds(row->io_ns).text : "unknown");
+    table_text(table, row->io_known ? human_percent(summary_row_share(row)).text : "unknown");
+    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) table_bytes(table, row->bytes[direction]);
+    table_text(table, describe_exit(last).text);
+    if ((last->exit == EXIT_CLEAN || last->exit == EXIT_UNDERSCORE) && last->exit_value)
+        table_append(table, ", status %" PRIu32, last->exit_value);
     table_text(table, command ? command : process->exe);
     if (process->trace_ended) table_append(table, "  [trace ended: %s]", describe_loss(process->trace_ended));
     table_row(table);
     free(command);
 }
 
+// One row per process, the most time in I/O first. Launchers come last.
 static int print_processes(const struct summary *summary, bool all, FILE *out) {
-    static const struct table_column columns[] = {
-        {"RANK", TABLE_NUMBER}, {"PID", TABLE_NUMBER}, {"END", TABLE_TEXT}, {"COMMAND", TABLE_TEXT}, {0}};
-    size_t count = log_process_count(summary->log), shown = 0, launchers = 0;
+    static const struct table_column columns[] = {{"RANK", TABLE_NUMBER},  {"PID", TABLE_NUMBER},
+                                                  {"RUN", TABLE_UNIT},     {"I/O", TABLE_UNIT},
+                                                  {"SHARE", TABLE_UNIT},   {"READ", TABLE_UNIT},
+                                                  {"WRITTEN", TABLE_UNIT}, {"END", TABLE_TEXT},
+                                                  {"COMMAND", TABLE_TEXT}, {0}};
+    size_t images = log_process_count(summary->log), shown = 0, launchers = 0;
     uint64_t processes = log_job(summary->log)->nprocs;
-    fprintf(out, "\nProcesses  %s", human_count(processes ? processes : count, "").text);
-    // The table has a row for each program that a process executed.
-    if (processes && processes != count) fprintf(out, " (%s)", human_count(count, "program image").text);
-    fputc('\n', out);
-    if (!count) return 0;
+    fprintf(out, "\nProcesses  %s", human_count(processes ? processes : images, "").text);
+    if (processes && processes != images) fprintf(out, " (%s)", human_count(images, "program image").text);
+    fputs(summary->row_count > 1 ? ", the most time in I/O first\n" : "\n", out);
+    if (!images) return 0;
     struct table table = begin_table(out, summary->rank_count ? columns : columns + 1);
-    for (size_t i = 0; i < count; i++) {
-        if (summary->processes[i]->is_launcher && summary->rank_count && !all) {
+    for (size_t i = 0; i < summary->row_count; i++) {
+        if (summary->rows[i].process->is_launcher && summary->rank_count && !all) {
             launchers++;
         } else if (all || shown < SHORT_LIST) {
-            add_process(&table, summary->processes[i], summary->rank_count, all);
+            add_process(&table, &summary->rows[i], summary->rank_count, all);
             shown++;
         }
     }
     FORWARD(table_end(&table));
     if (launchers) fprintf(out, "  and %s of the launcher (--all)\n", human_count(launchers, "process").text);
-    print_more(shown, count - launchers, out);
+    print_more(shown, summary->row_count - launchers, out);
     return 0;
 }
 

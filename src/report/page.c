@@ -21,12 +21,15 @@ enum {
 
 // --- events and counters
 
-static void add_transfer(struct collect *collect, const struct log_event *event) {
+// A transfer lasts from its start to its end, even if it is asynchronous.
+static void add_busy(struct collect *collect, const struct log_event *event) {
+    struct summary_busy *busy = &collect->transfers;
     int64_t end_ns = event->start_ns + event->duration_ns;
-    if (!event->moves || event->process->is_launcher || end_ns <= collect->transfer_until_ns) return;
-    bool overlaps = event->start_ns < collect->transfer_until_ns;
-    collect->transfer_ns += end_ns - (overlaps ? collect->transfer_until_ns : event->start_ns);
-    collect->transfer_until_ns = end_ns;
+    if (event->process->is_launcher) return;
+    if (!event->has_parent) summary_busy_add(&collect->summary->job, event);
+    if (!event->moves || end_ns <= busy->until_ns) return;
+    busy->ns += end_ns - (event->start_ns < busy->until_ns ? busy->until_ns : event->start_ns);
+    busy->until_ns = end_ns;
 }
 
 // For consumers that need the events of all processes in order.
@@ -34,7 +37,7 @@ static int add_events(void *context, const struct log_event *const *events, size
     struct collect *collect = context;
     for (size_t i = 0; i < count; i++) {
         const struct log_event *event = events[i];
-        add_transfer(collect, event);
+        add_busy(collect, event);
         FORWARD(space_add(&collect->space, event));
         FORWARD(facts_add(collect->facts, event));
         FORWARD(timeline_add(&collect->timeline, event));
@@ -43,9 +46,10 @@ static int add_events(void *context, const struct log_event *const *events, size
     return 0;
 }
 
-static int collect_begin(struct collect *collect, struct log *log, struct log_consumer *consumer) {
+static int collect_begin(struct collect *collect, struct log *log, struct summary *summary,
+                         struct log_consumer *consumer) {
     const struct timeline_window window = timeline_whole(log);
-    *collect = (struct collect){.log = log};
+    *collect = (struct collect){.log = log, .summary = summary};
     FORWARD(timeline_init(&collect->timeline, log, &window));
     FORWARD(layers_init(&collect->layers, log));
     FORWARD(space_init(&collect->space, log));
@@ -96,7 +100,7 @@ static int make_model(struct page *page) {
 int page_gather(struct page *page, const struct summary_source *source) {
     *page = (struct page){.source = *source};
     struct log_consumer consumer[COLLECT_CONSUMERS + SUMMARY_CONSUMERS];
-    FORWARD(collect_begin(&page->collect, source->log, consumer));
+    FORWARD(collect_begin(&page->collect, source->log, &page->summary, consumer));
     FORWARD(
         summary_begin(&page->summary, source, files_add_record, &page->collect.files, consumer + COLLECT_CONSUMERS));
     FORWARD(log_visit(&(struct log_visit){

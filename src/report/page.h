@@ -16,8 +16,8 @@
 // not on the number of events.
 struct collect {
     struct log *log;
-    int64_t transfer_ns; // time with at least one process in a transfer
-    int64_t transfer_until_ns;
+    struct summary *summary;
+    struct summary_busy transfers; // time with at least one process in a transfer
     struct timeline timeline;
     struct layers layers;
     struct space space;

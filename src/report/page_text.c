@@ -135,7 +135,39 @@ static int print_phases(const struct page *page, FILE *out) {
     return code < 0 ? code : ended;
 }
 
-// --- layers and files
+// --- processes, layers and files
+
+static int print_processes(const struct page *page, FILE *out) {
+    static const struct table_column columns[] = {
+        {"PROCESS", TABLE_NUMBER}, {"RUN", TABLE_UNIT},     {"I/O", TABLE_UNIT},     {"SHARE", TABLE_UNIT},
+        {"READ", TABLE_UNIT},      {"WRITTEN", TABLE_UNIT}, {"PROGRAM", TABLE_NAME}, {0}};
+    const struct summary *summary = &page->summary;
+    size_t shown = 0, more = 0;
+    if (summary->row_count < 2) return 0;
+    heading(out, "Processes with the most time in I/O");
+    struct table table = begin_table(out, columns);
+    for (size_t i = 0; i < summary->row_count; i++) {
+        const struct summary_row *row = &summary->rows[i];
+        const struct log_process *process = row->process;
+        if (process->is_launcher) continue;
+        if (shown++ >= SHOWN) {
+            more++;
+            continue;
+        }
+        table_printf(&table, process->has_rank ? "rank %" PRId64 : "%" PRId64,
+                     process->has_rank ? process->rank : (int64_t)process->pid);
+        table_duration(&table, row->run_ns);
+        table_text(&table, row->io_known ? human_seconds(row->io_ns).text : "unknown");
+        table_text(&table, row->io_known ? human_percent(summary_row_share(row)).text : "unknown");
+        table_bytes(&table, row->bytes[DIRECTION_READ]);
+        table_bytes(&table, row->bytes[DIRECTION_WRITE]);
+        table_text(&table, summary_program(process));
+        table_row(&table);
+    }
+    FORWARD(table_end(&table));
+    if (more) fprintf(out, "  ... and %s\n", human_count(more, "other").text);
+    return 0;
+}
 
 static int print_layers(const struct page *page, FILE *out) {
     static const struct table_column columns[] = {
@@ -253,6 +285,7 @@ int page_text(struct page *page, FILE *out) {
     print_findings(page, out);
     print_timeline(page, out);
     FORWARD(print_phases(page, out));
+    FORWARD(print_processes(page, out));
     FORWARD(print_layers(page, out));
     FORWARD(print_files(page, out));
     return print_predictions(page, out);

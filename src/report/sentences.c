@@ -1,5 +1,6 @@
 // The sentences of the report about a job.
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,24 +30,47 @@ static const char *program_path(const struct log *log) {
     return job->command.count ? job->command.word[0] : "The program";
 }
 
+// What the busiest of several processes spent in I/O.
+static int add_busiest(struct page *page) {
+    enum { LONGEST_NAME = 60 };
+    const struct summary_row *busiest = page->summary.totals.busiest;
+    if (!busiest || page->summary.nprocs == 1) return 0;
+    char who[32], *name = short_name(summary_program(busiest->process), LONGEST_NAME);
+    RETURN_IF(!name, -ENOMEM);
+    snprintf(who, sizeof who, "%s %" PRId64, busiest->process->has_rank ? "rank" : "process",
+             busiest->process->has_rank ? busiest->process->rank : (int64_t)busiest->process->pid);
+    int code = text_list_add(&page->sentences, "The busiest of them was %s (%s): %s of its %s in I/O, %s.", name, who,
+                             human_seconds(busiest->io_ns).text, human_seconds(busiest->run_ns).text,
+                             human_percent(summary_row_share(busiest)).text);
+    free(name);
+    return code;
+}
+
+// With MPI a mean says most, because ranks do the same. Other processes do not, so theirs is the time of the job.
 static int add_run(struct page *page) {
     enum { LONGEST_NAME = 60 };
     const struct summary_totals *totals = &page->summary.totals;
     uint64_t processes = page->summary.nprocs;
-    struct human run = human_seconds(totals->run_ns);
-    struct human count = human_count(processes, page->summary.rank_count ? "rank" : "process");
-    char times[400] = ".", some[160] = "", *name = short_name(program_path(page->source.log), LONGEST_NAME);
+    bool has_ranks = page->summary.rank_count;
+    struct human run = human_seconds(totals->run_ns), io = human_seconds(totals->io_ns);
+    struct human share = human_percent(totals->io_share),
+                 count = human_count(processes, has_ranks ? "rank" : "process");
+    char some[160] = "", *name = short_name(program_path(page->source.log), LONGEST_NAME);
+    int code;
     RETURN_IF(!name, -ENOMEM);
     if (totals->processes < processes)
         snprintf(some, sizeof some, " over the %s that did any", human_count(totals->processes, "").text);
-    if (processes != 1)
-        snprintf(times, sizeof times, " on average%s, %s in the process with the most.", some,
-                 human_seconds(totals->io_most_ns).text);
-    int code = totals->io_share < 0
-                   ? text_list_add(&page->sentences, "%s ran for %s; no I/O on files was recorded.", name, run.text)
-                   : text_list_add(&page->sentences, "%s ran for %s as %s and spent %s of that in I/O: %s%s", name,
-                                   run.text, count.text, human_percent(totals->io_share).text,
-                                   human_seconds(totals->io_mean_ns).text, times);
+    if (totals->io_share < 0) {
+        code = text_list_add(&page->sentences, "%s ran for %s; no I/O on files was recorded.", name, run.text);
+    } else if (has_ranks || processes == 1) {
+        code = text_list_add(&page->sentences, "%s ran for %s as %s and spent %s of that in I/O: %s%s%s.", name,
+                             run.text, count.text, share.text, io.text, processes == 1 ? "" : " on average",
+                             processes == 1 ? "" : some);
+    } else {
+        code = text_list_add(&page->sentences,
+                             "%s ran for %s as %s. For %s of that time at least one of them was in I/O: %s.", name,
+                             run.text, count.text, share.text, io.text);
+    }
     free(name);
     return code;
 }
@@ -54,12 +78,12 @@ static int add_run(struct page *page) {
 static int add_bytes(struct page *page) {
     const struct summary_totals *totals = &page->summary.totals;
     uint64_t bytes = totals->bytes[0] + totals->bytes[1];
-    double rate = page->collect.transfer_ns > 0 ? (double)bytes * 1e9 / (double)page->collect.transfer_ns : 0;
+    double rate = page->collect.transfers.ns > 0 ? (double)bytes * 1e9 / (double)page->collect.transfers.ns : 0;
     if (!bytes) return 0;
     return text_list_add(
         &page->sentences, "It read %s and wrote %s with %s, at %s while any transfer was in progress (%s).",
         human_bytes(totals->bytes[0]).text, human_bytes(totals->bytes[1]).text, human_count(totals->calls, "call").text,
-        human_bandwidth(rate < 1e18 ? rate : 1e18).text, human_seconds(page->collect.transfer_ns).text);
+        human_bandwidth(rate < 1e18 ? rate : 1e18).text, human_seconds(page->collect.transfers.ns).text);
 }
 
 // --- how the program uses the file with the most bytes
@@ -151,6 +175,7 @@ static int add_cuts(struct page *page) {
 
 int page_add_sentences(struct page *page) {
     FORWARD(add_run(page));
+    FORWARD(add_busiest(page));
     FORWARD(add_bytes(page));
     FORWARD(add_pattern(page));
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) FORWARD(add_coverage(page, direction));

@@ -48,7 +48,17 @@ static void write_settings(struct json_out *json, const struct log *log) {
     json_close(json);
 }
 
-static void write_process(struct json_out *json, const struct log_process *process, size_t most) {
+static void key_row(struct json_out *json, const struct summary_row *row) {
+    json_members(json, m_text("program", summary_program(row->process)), m_seconds("run_time", row->run_ns),
+                 m_seconds_if("io_time", row->io_known, row->io_ns), m_number("bytes_read", row->bytes[DIRECTION_READ]),
+                 m_number("bytes_written", row->bytes[DIRECTION_WRITE]), m_number("calls", row->calls));
+}
+
+// One program image.
+static void write_process(struct json_out *json, const struct summary *summary, const struct log_process *process,
+                          size_t most) {
+    struct summary_row row = {0};
+    summary_row_add(summary, &row, process);
     bool has_status = process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE;
     json_object(json);
     json_members(json, m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid),
@@ -62,6 +72,20 @@ static void write_process(struct json_out *json, const struct log_process *proce
                  m_seconds_if("end", process->has_end, process->end_ns),
                  m_number_if("cpus", process->cpus, process->cpus),
                  m_seconds_if("cpu_wait", process->cpu_wait_known, process->cpu_wait_ns));
+    key_row(json, &row);
+    json_close(json);
+}
+
+// A process with all its program images.
+static void write_row(struct json_out *json, const struct summary_row *row, size_t most) {
+    const struct log_process *process = row->process;
+    json_object(json);
+    json_members(json, m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid),
+                 m_text("host", process->host), m_text("exit", describe_exit(row->last).text),
+                 m_number("images", row->images), m_bool("launcher", process->is_launcher));
+    key_row(json, row);
+    json_members(json, m_double_if("share", row->io_known && row->run_ns > 0, summary_row_share(row)));
+    key_words(json, "command", &process->args, most);
     json_close(json);
 }
 
@@ -244,7 +268,11 @@ void summary_json(const struct summary *summary, struct json_out *json, size_t m
     write_job(json, summary, most);
     write_settings(json, log);
     key_array(json, "processes");
-    for (size_t i = 0; i < log_process_count(log) && i < most; i++) write_process(json, summary->processes[i], most);
+    for (size_t i = 0; i < log_process_count(log) && i < most; i++)
+        write_process(json, summary, summary->processes[i], most);
+    json_close(json);
+    key_array(json, "busiest");
+    for (size_t i = 0; i < summary->row_count && i < most; i++) write_row(json, &summary->rows[i], most);
     json_close(json);
     write_worlds(json, log);
     summary_comms_json(&summary->comms, json, most);

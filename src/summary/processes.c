@@ -8,19 +8,24 @@
 
 // --- while the events are read, several processes at a time
 
-// A call made inside another is part of it. An asynchronous request counts only its time inside calls.
+// An asynchronous request counts only its time inside calls.
+void summary_busy_add(struct summary_busy *busy, const struct log_event *event) {
+    int64_t end_ns = event->start_ns + event->duration_ns;
+    if (event->call->traits & CALL_ASYNC) {
+        busy->ns += log_event_call_ns(event);
+    } else if (end_ns > busy->until_ns) {
+        busy->ns += end_ns - (event->start_ns < busy->until_ns ? busy->until_ns : event->start_ns);
+        busy->until_ns = end_ns;
+    }
+}
+
+// A call made inside another is part of it.
 static void add_time(struct summary_process *process, const struct log_event *event) {
     int64_t end_ns = event->start_ns + event->duration_ns;
     if (end_ns > process->last_end_ns) process->last_end_ns = end_ns;
     if (event->has_parent) return;
     process->calls++;
-    if (event->call->traits & CALL_ASYNC) {
-        process->io_ns += log_event_call_ns(event);
-    } else if (end_ns > process->busy_until_ns) {
-        bool overlaps = event->start_ns < process->busy_until_ns;
-        process->io_ns += end_ns - (overlaps ? process->busy_until_ns : event->start_ns);
-        process->busy_until_ns = end_ns;
-    }
+    summary_busy_add(&process->io, event);
 }
 
 static void add_bytes(struct summary_process *process, const struct log_event *event) {
@@ -80,70 +85,150 @@ int summary_begin_processes(struct summary *summary, struct log_consumer *consum
 
 // --- afterwards
 
+static const struct summary_process *own_of(const struct summary *summary, const struct log_process *process) {
+    return &summary->process[log_process_index(summary->log, process)];
+}
+
+static int64_t end_of(const struct summary *summary, const struct log_process *process) {
+    int64_t job_end_ns = log_run_ns(summary->log), last_ns = own_of(summary, process)->last_end_ns;
+    return process->has_end ? process->end_ns : job_end_ns > last_ns ? job_end_ns : last_ns;
+}
+
+static int64_t io_of(const struct summary *summary, const struct log_process *process) {
+    return own_of(summary, process)->io.ns + process->io_ns;
+}
+
 static struct summary_rank rank_of(const struct summary *summary, const struct log_process *process) {
-    const struct summary_process *own = &summary->process[log_process_index(summary->log, process)];
-    int64_t job_end_ns = log_run_ns(summary->log);
-    int64_t end_ns = process->has_end ? process->end_ns : job_end_ns > own->last_end_ns ? job_end_ns : own->last_end_ns;
+    int64_t end_ns = end_of(summary, process), comm_ns = own_of(summary, process)->comm_ns;
     int64_t run_ns = end_ns > process->start_ns ? end_ns - process->start_ns : 0;
-    int64_t io_ns = own->io_ns + process->io_ns;
+    int64_t io_ns = io_of(summary, process);
     // Threads may do I/O and communicate at the same time.
-    int64_t rest_ns = run_ns > io_ns + own->comm_ns ? run_ns - io_ns - own->comm_ns : 0;
+    int64_t rest_ns = run_ns > io_ns + comm_ns ? run_ns - io_ns - comm_ns : 0;
     return (struct summary_rank){.process = process,
                                  .known = process->io_known || !process->trace_ended,
-                                 .ns = {run_ns, io_ns, own->comm_ns, rest_ns}};
+                                 .ns = {run_ns, io_ns, comm_ns, rest_ns}};
 }
 
 bool summary_counts_process(const struct log *log, const struct log_process *process) {
     return !process->is_launcher && (process->has_rank || !log_world_count(log));
 }
 
-// Programs that one process executed are adjacent.
+const char *summary_program(const struct log_process *process) {
+    const char *path = process->exe ? process->exe : process->args.count ? process->args.word[0] : "unknown";
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+// --- rows: processes with all their programs
+
+// Programs that one process executed are adjacent, in order.
 static int compare_images(const void *a, const void *b) {
     const struct log_process *left = *(const struct log_process *const *)a;
     const struct log_process *right = *(const struct log_process *const *)b;
     if (left->pid != right->pid) return left->pid < right->pid ? -1 : 1;
-    return strcmp(left->host ? left->host : "", right->host ? right->host : "");
+    int order = strcmp(left->host ? left->host : "", right->host ? right->host : "");
+    if (order || left->start_ns == right->start_ns) return order ? order : left < right ? -1 : left > right;
+    return left->start_ns < right->start_ns ? -1 : 1;
 }
 
-// Adds all programs of the process that begins at `first`. Returns where the next process begins.
-static size_t add_process(struct summary *summary, const struct log_process **image, size_t first, double *sum_ns) {
-    struct summary_totals *totals = &summary->totals;
-    int64_t io_ns = 0;
-    bool did_io = false;
-    size_t i = first;
-    for (; i < log_process_count(summary->log) && !compare_images(&image[first], &image[i]); i++) {
-        const struct summary_process *own = &summary->process[log_process_index(summary->log, image[i])];
-        for (unsigned direction = 0; direction < DIRECTION_COUNT && !image[i]->is_launcher; direction++)
-            totals->bytes[direction] += own->bytes[direction];
-        if (!image[i]->is_launcher) totals->calls += own->calls;
-        if (!summary_counts_process(summary->log, image[i])) continue;
-        io_ns += own->io_ns + image[i]->io_ns;
-        did_io = did_io || own->calls || image[i]->io_ns;
-    }
-    totals->processes += did_io;
-    *sum_ns += (double)io_ns;
-    if (io_ns > totals->io_most_ns) totals->io_most_ns = io_ns;
-    return i;
+// Process numbers are used again, so the one before must have ended in an exec.
+static bool continues(const struct log_process *before, const struct log_process *image) {
+    return before->exit == EXIT_EXEC && before->pid == image->pid &&
+           !strcmp(before->host ? before->host : "", image->host ? image->host : "");
 }
 
-static int add_totals(struct summary *summary) {
-    struct summary_totals *totals = &summary->totals;
+static int add_untraced(const struct log_stats_record *record, void *context) {
+    struct summary *summary = context;
+    if (!record->process) return 0;
+    uint64_t *bytes = summary->process[log_process_index(summary->log, record->process)].untraced[record->layer];
+    bytes[DIRECTION_READ] += record->counters.value[COUNTER_BYTES_READ];
+    bytes[DIRECTION_WRITE] += record->counters.value[COUNTER_BYTES_WRITTEN];
+    return 0;
+}
+
+// MPI-IO moves its bytes through POSIX; stdio moves its own.
+static uint64_t bytes_of(const struct summary_process *own, unsigned direction) {
+    uint64_t mpiio = own->untraced[LAYER_MPIIO][direction], posix = own->untraced[LAYER_POSIX][direction];
+    return own->bytes[direction] + own->untraced[LAYER_STDIO][direction] + (mpiio > posix ? mpiio : posix);
+}
+
+void summary_row_add(const struct summary *summary, struct summary_row *row, const struct log_process *image) {
+    const struct summary_process *own = own_of(summary, image);
+    int64_t end_ns = end_of(summary, image);
+    if (!row->images++) *row = (struct summary_row){.process = image, .images = 1, .io_known = true};
+    if (io_of(summary, image) >= io_of(summary, row->process)) row->process = image;
+    row->last = image;
+    row->run_ns += end_ns > image->start_ns ? end_ns - image->start_ns : 0;
+    row->io_ns += io_of(summary, image);
+    row->io_known = row->io_known && (image->io_known || !image->trace_ended);
+    row->calls += own->calls;
+    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++)
+        row->bytes[direction] += bytes_of(own, direction);
+    row->counts = row->counts || summary_counts_process(summary->log, image);
+}
+
+double summary_row_share(const struct summary_row *row) {
+    double share = row->run_ns > 0 ? (double)row->io_ns / (double)row->run_ns : 0;
+    return share < 1 ? share : 1;
+}
+
+static int compare_rows(const void *a, const void *b) {
+    const struct summary_row *left = a, *right = b;
+    if (left->counts != right->counts) return left->counts ? -1 : 1;
+    if (left->process->is_launcher != right->process->is_launcher) return left->process->is_launcher ? 1 : -1;
+    if (left->io_ns != right->io_ns) return left->io_ns > right->io_ns ? -1 : 1;
+    return left->process < right->process ? -1 : 1;
+}
+
+static int make_rows(struct summary *summary) {
     size_t count = log_process_count(summary->log);
     const struct log_process **image = calloc(count + 1, sizeof *image);
-    RETURN_IF(!image, -ENOMEM);
-    for (size_t i = 0; i < count; i++) image[i] = log_process_at(summary->log, i);
-    qsort(image, count, sizeof *image, compare_images);
-    double sum_ns = 0;
-    for (size_t first = 0; first < count;) first = add_process(summary, image, first, &sum_ns);
-    free(image);
-    totals->run_ns = log_run_ns(summary->log);
-    totals->io_mean_ns = totals->processes ? (int64_t)(sum_ns / (double)totals->processes) : 0;
-    totals->io_share = -1;
-    if (totals->processes && totals->run_ns > 0) {
-        double share = (double)totals->io_mean_ns / (double)totals->run_ns;
-        totals->io_share = share < 1 ? share : 1;
+    summary->rows = calloc(count + 1, sizeof *summary->rows);
+    for (size_t i = 0; image && i < count; i++) image[i] = log_process_at(summary->log, i);
+    if (image && summary->rows) qsort(image, count, sizeof *image, compare_images);
+    for (size_t i = 0; image && summary->rows && i < count; i++) {
+        summary->row_count += !i || !continues(image[i - 1], image[i]);
+        summary_row_add(summary, &summary->rows[summary->row_count - 1], image[i]);
     }
+    free(image);
+    RETURN_IF(!image || !summary->rows, -ENOMEM);
+    qsort(summary->rows, summary->row_count, sizeof *summary->rows, compare_rows);
     return 0;
+}
+
+// --- totals
+
+// What follows the end of a trace is known per process only: the job's time has at least the longest of these.
+static int64_t job_io(const struct summary *summary) {
+    int64_t untraced_ns = 0;
+    for (size_t i = 0; i < log_process_count(summary->log); i++) {
+        const struct log_process *process = log_process_at(summary->log, i);
+        if (summary_counts_process(summary->log, process) && process->io_ns > untraced_ns) untraced_ns = process->io_ns;
+    }
+    return summary->job.ns + untraced_ns;
+}
+
+static void add_totals(struct summary *summary) {
+    struct summary_totals *totals = &summary->totals;
+    double sum_ns = 0;
+    for (size_t i = 0; i < summary->row_count; i++) {
+        const struct summary_row *row = &summary->rows[i];
+        bool did_io = row->counts && (row->calls || row->io_ns);
+        if (row->process->is_launcher) continue;
+        for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++)
+            totals->bytes[direction] += row->bytes[direction];
+        totals->calls += row->calls;
+        totals->processes += did_io;
+        if (row->counts) sum_ns += (double)row->io_ns;
+        if (did_io && !totals->busiest) totals->busiest = row;
+    }
+    totals->run_ns = log_run_ns(summary->log);
+    totals->io_share = -1;
+    if (!totals->processes) return;
+    totals->io_ns = log_world_count(summary->log) ? (int64_t)(sum_ns / (double)totals->processes) : job_io(summary);
+    if (totals->run_ns <= 0) return;
+    double share = (double)totals->io_ns / (double)totals->run_ns;
+    totals->io_share = share < 1 ? share : 1;
 }
 
 int summary_finish_processes(struct summary *summary) {
@@ -151,5 +236,8 @@ int summary_finish_processes(struct summary *summary) {
     for (size_t i = 0; i < log_process_count(summary->log); i++)
         coverage_subtract(&summary->coverage, summary->process[i].uncounted);
     mpi_files_sort(&summary->mpi_files);
-    return add_totals(summary);
+    FORWARD(log_stats_untraced(summary->log, add_untraced, summary));
+    FORWARD(make_rows(summary));
+    add_totals(summary);
+    return 0;
 }

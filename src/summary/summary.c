@@ -127,6 +127,7 @@ int summary_gather_index(struct summary *summary, const struct summary_source *s
 void summary_free(struct summary *summary) {
     free(summary->files);
     free(summary->processes);
+    free(summary->rows);
     free(summary->ranks);
     free(summary->comms.comm);
     free(summary->process);

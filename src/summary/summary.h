@@ -24,16 +24,35 @@ struct summary_file {
     const struct log_process *last; // the last process counted: the records of a process are adjacent
 };
 
-// Sums over the events of a process, up to the end of its trace.
+// Time with at least one call under way. Calls are added in the order of their starts.
+struct summary_busy {
+    int64_t ns;
+    int64_t until_ns;
+};
+
+// Sums over the events of a program image, up to the end of its trace.
 struct summary_process {
     struct summary *summary;
-    int64_t io_ns; // in calls that the program made; simultaneous calls of several threads count once
-    int64_t busy_until_ns;
+    struct summary_busy io; // in calls that the program made
     int64_t last_end_ns;
     int64_t comm_ns;
     uint64_t calls; // that the program made
     uint64_t bytes[DIRECTION_COUNT];
-    uint64_t uncounted[DIRECTION_COUNT]; // bytes of calls that the kernel does not count
+    uint64_t uncounted[DIRECTION_COUNT];             // bytes of calls that the kernel does not count
+    uint64_t untraced[LAYER_COUNT][DIRECTION_COUNT]; // bytes that were counted after the end of the trace
+};
+
+// A process with all programs that it executed one after the other.
+struct summary_row {
+    const struct log_process *process; // the program with the most time in I/O; of equal ones the last
+    const struct log_process *last;
+    uint64_t images;
+    int64_t run_ns;
+    int64_t io_ns;
+    bool io_known;
+    uint64_t calls; // that it made itself
+    uint64_t bytes[DIRECTION_COUNT];
+    bool counts; // it belongs to the application
 };
 
 // How a rank spent the time of its run.
@@ -51,9 +70,9 @@ struct summary_totals {
     uint64_t calls;
     uint64_t processes; // that did I/O; a process that executes another program counts once
     int64_t run_ns;
-    int64_t io_mean_ns; // per process
-    int64_t io_most_ns;
-    double io_share; // mean divided by run time; negative: unknown
+    int64_t io_ns;                     // with MPI: mean of the ranks; otherwise: with any process in I/O
+    const struct summary_row *busiest; // NULL if no process did I/O
+    double io_share;                   // io_ns divided by run time; negative: unknown
 };
 
 struct summary {
@@ -63,7 +82,10 @@ struct summary {
     size_t file_count;
     struct summary_process *process;      // by index in the log's table
     const struct log_process **processes; // ranks first
-    struct summary_rank *ranks;           // by world, then rank
+    struct summary_row *rows; // the application, then others, then launchers; of each, the most time in I/O first
+    size_t row_count;
+    struct summary_busy job;    // filled by a consumer that sees the events of all processes in order
+    struct summary_rank *ranks; // by world, then rank
     size_t rank_count;
     struct summary_totals totals;
     struct mpi_files mpi_files;
@@ -95,6 +117,13 @@ int summary_finish(struct summary *summary);
 // Reads no events: files, the times of the ranks and most totals stay unknown.
 int summary_gather_index(struct summary *summary, const struct summary_source *source);
 void summary_free(struct summary *summary);
+
+// Adds a program image to the row of its process, which is 0 before the first one.
+void summary_row_add(const struct summary *summary, struct summary_row *row, const struct log_process *image);
+double summary_row_share(const struct summary_row *row); // of its run time in I/O, 0 to 1
+void summary_busy_add(struct summary_busy *busy, const struct log_event *event);
+// The program's name without its folders; never NULL.
+const char *summary_program(const struct log_process *process);
 
 // Whether the process belongs to the application: with MPI its ranks do, without MPI all processes but launchers.
 bool summary_counts_process(const struct log *log, const struct log_process *process);

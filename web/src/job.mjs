@@ -153,25 +153,26 @@ function lossesOf(job) {
 }
 
 function processTable(processes) {
+    const number = (title, key, text) => ({
+        title,
+        number: true,
+        cell: (process) => text(process[key]),
+        value: (process) => process[key],
+    });
     return [
         h('h3', {}, 'Processes'),
         table(
             [
-                {
-                    title: 'Rank',
-                    number: true,
-                    cell: ({ rank }) => (rank === null ? '' : String(rank)),
-                    value: ({ rank }) => rank,
-                },
-                { title: 'PID', number: true, cell: ({ pid }) => String(pid), value: ({ pid }) => pid },
-                { title: 'Host', cell: ({ host }) => host, value: ({ host }) => host },
-                {
-                    title: 'End',
-                    cell: ({ exit, exit_status: status }) => (status ? `${exit} ${status}` : exit),
-                    value: ({ exit }) => exit,
-                },
-                { title: 'From', number: true, cell: ({ start }) => seconds(start), value: ({ start }) => start },
-                { title: 'To', number: true, cell: ({ end }) => seconds(end), value: ({ end }) => end },
+                { title: 'Program', heading: true, cell: ({ program }) => program, value: ({ program }) => program },
+                number('Rank', 'rank', (rank) => (rank === null ? '' : String(rank))),
+                number('PID', 'pid', String),
+                number('Run time', 'run_time', seconds),
+                number('In I/O', 'io_time', seconds),
+                number('Share', 'share', percent),
+                number('Read', 'bytes_read', bytes),
+                number('Written', 'bytes_written', bytes),
+                number('Calls', 'calls', count),
+                { title: 'End', cell: ({ exit }) => exit, value: ({ exit }) => exit },
                 {
                     title: 'Command',
                     cell: ({ command, launcher }) => [
@@ -180,8 +181,8 @@ function processTable(processes) {
                     ],
                 },
             ],
-            [...processes].sort((a, b) => (a.rank ?? Infinity) - (b.rank ?? Infinity)),
-            { caption: 'Processes', first: 10 },
+            processes,
+            { caption: 'Processes, the most time in I/O first', first: 10 },
         ).element,
     ];
 }
@@ -291,7 +292,7 @@ export function jobSection(document) {
         lossesOf(job),
         coverageTable(job),
         devicesOf(job.devices),
-        processTable(job.processes),
+        processTable(job.busiest),
         hintsOf(job.files ?? []),
         settingsOf(job.settings),
     );

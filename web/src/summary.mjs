@@ -19,7 +19,12 @@ function number(id, value, name, detail, parts) {
     );
 }
 
-function numbers(summary) {
+function whoseTime({ job }, { processes }) {
+    if (job.mpi) return `mean of ${plural(processes, 'rank')}`;
+    return processes === 1 ? 'of 1 process' : `with any of ${plural(processes, 'process', 'processes')} in I/O`;
+}
+
+function numbers({ job, summary }) {
     const all = summary.bytes_read + summary.bytes_written;
     return h(
         'div',
@@ -29,7 +34,7 @@ function numbers(summary) {
             percent(summary.io_share),
             'Time in I/O',
             `${seconds(summary.io_seconds)} of the run time of ${seconds(summary.run_seconds)}; ` +
-                `mean of ${plural(summary.processes, 'process', 'processes')}`,
+                whoseTime(job, summary),
             [[summary.io_share ?? 0, 'part-io']],
         ),
         number(
@@ -69,12 +74,12 @@ function list(title, texts, kind) {
 }
 
 function about(document) {
-    const { job, processes } = document.job;
+    const { job, busiest } = document.job;
     const start = new Date(job.start * 1000);
     const parts = [
         Number.isFinite(start.getTime()) && start.toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'short' }),
         job.host_count > 1 ? `${job.host_count} hosts` : job.host,
-        job.mpi ? `${job.mpi}, ${plural(job.nprocs, 'rank')}` : plural(processes.length, 'process', 'processes'),
+        job.mpi ? `${job.mpi}, ${plural(job.nprocs, 'rank')}` : plural(busiest.length, 'process', 'processes'),
         job.exit_status ? `ended with status ${job.exit_status}` : null,
     ];
     return h('p', { class: 'about' }, parts.filter(Boolean).join(' · '));
@@ -89,7 +94,7 @@ export function summarySection(document) {
         about(document),
         h('p', { class: 'lead' }, first ?? unknown),
         others.length > 0 && h('p', { class: 'sentences' }, others.join(' ')),
-        numbers(summary),
+        numbers(document),
         summary.not_captured.length === 0
             ? h('p', { class: 'quiet' }, 'Everything that the program moved was recorded.')
             : list('Not recorded', summary.not_captured, 'gap'),
