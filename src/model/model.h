@@ -302,15 +302,15 @@ struct op_summary {
     int64_t disp;
     uint64_t count;   // over all processes
     uint64_t bytes;   // over all processes
-    int64_t low;      // of the file, over all processes: first byte
+    uint64_t largest; // bytes moved by one operation
+    int64_t low;      // of what moved, over all processes: first byte in the file
     int64_t high;     // and end
     uint64_t bits;    // all offsets and sizes, or-ed: its lowest bit is their alignment
     const char *mode; // sequential, strided, random, irregular, single
 };
 int model_summarise_ops(const struct model *model, const struct model_family *family, struct op_summary **rows,
                         size_t *count);
-// Size of a request: what was asked for; or the average that was moved if that is less than half of it, or if sizes
-// differ.
+// Size of a request: what was asked for; of programs that ask for all that there is, the most that one got.
 uint64_t op_summary_size(const struct op_summary *row);
 
 const char *model_pointer_name(const struct op_kind *kind); // explicit, individual, shared

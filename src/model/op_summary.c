@@ -76,6 +76,9 @@ static size_t row_of(struct rows *r, const struct op *op, const struct model_ite
     return r->count++;
 }
 
+// Linux moves at most this much in one call. A program that asks for it wants all that there is.
+static bool asks_for_all(uint64_t size) { return size >= 0x7ffff000; }
+
 // Sizes may differ between processes: an operation is in the row of the first process.
 static int add_to_row(const struct op *op, size_t leaf, void *context) {
     struct rows *r = context;
@@ -88,10 +91,14 @@ static int add_to_row(const struct op *op, size_t leaf, void *context) {
     if (row->size != (uint64_t)op->at[AT_SIZE]) row->has_size = false;
     if (r->is_first) access_order_follow(&r->order[at], op, row->rep++ == 0);
     row->count++;
+    uint64_t moved = (uint64_t)(op->at[AT_SIZE] - op->at[AT_SHORT]);
     if (op->at[AT_OFFSET] < row->low) row->low = op->at[AT_OFFSET];
-    if (op->at[AT_OFFSET] + op->at[AT_SIZE] > row->high) row->high = op->at[AT_OFFSET] + op->at[AT_SIZE];
-    row->bits |= (uint64_t)op->at[AT_OFFSET] | (uint64_t)op->at[AT_SIZE];
-    row->bytes += (uint64_t)(op->at[AT_SIZE] - op->at[AT_SHORT]);
+    // What was asked for may lie past the end of the file.
+    if (op->at[AT_OFFSET] + (int64_t)moved > row->high) row->high = op->at[AT_OFFSET] + (int64_t)moved;
+    row->bits |=
+        (uint64_t)op->at[AT_OFFSET] | (asks_for_all((uint64_t)op->at[AT_SIZE]) ? 0 : (uint64_t)op->at[AT_SIZE]);
+    if (moved > row->largest) row->largest = moved;
+    row->bytes += moved;
     return 0;
 }
 
@@ -214,8 +221,4 @@ int model_count_files(const struct model *model, const struct model_family *fami
     return 0;
 }
 
-// The requested size says little if much less was moved: `cat` asks for the largest possible size.
-uint64_t op_summary_size(const struct op_summary *row) {
-    uint64_t moved = row->bytes / (row->count ? row->count : 1);
-    return row->has_size && moved > row->size / 2 ? row->size : moved;
-}
+uint64_t op_summary_size(const struct op_summary *row) { return asks_for_all(row->size) ? row->largest : row->size; }

@@ -41,9 +41,9 @@ static int assign_columns(struct files *files) {
 
 int files_init(struct files *files, const struct log *log) {
     *files = (struct files){.log = log};
-    files->own_ns = calloc(log_file_count(log) + 1, sizeof *files->own_ns);
+    files->time_ns = calloc(log_file_count(log) + 1, sizeof *files->time_ns);
     files->row_of = calloc(log_file_count(log) + 1, sizeof *files->row_of);
-    RETURN_IF(!files->own_ns || !files->row_of, -ENOMEM);
+    RETURN_IF(!files->time_ns || !files->row_of, -ENOMEM);
     return assign_columns(files);
 }
 
@@ -52,33 +52,23 @@ void files_free(struct files *files) {
         for (unsigned layer = 0; layer < LAYER_COUNT; layer++) free(files->row[i].of[layer]);
     }
     free(files->row);
-    free(files->own_ns);
+    free(files->time_ns);
     free(files->row_of);
     free(files->position);
     log_record_store_free(&files->records);
 }
 
-static int begin(void *context, const struct log_process *process, void **state) {
-    *state = process->is_launcher ? NULL : context;
-    return 0;
+int64_t files_row_ns(const struct files_row *row, unsigned counter) {
+    const struct counters *mpiio = row->of[LAYER_MPIIO];
+    uint64_t sum = mpiio ? mpiio->value[counter] : 0;
+    for (unsigned layer = 0; layer < LAYER_COUNT && !mpiio; layer++)
+        if (row->of[layer]) sum += row->of[layer]->value[counter];
+    return (int64_t)sum;
 }
 
-// Adds one nanosecond per call, so that a used file never has 0. Processes are read in parallel; consecutive calls on
-// the same file are added together.
-static int add_events(void *state, const struct log_event *event, size_t count) {
-    struct files *files = state;
-    for (size_t i = 0; files && i < count;) {
-        const struct log_file *file = event[i].file;
-        int64_t ns = 0;
-        for (; i < count && event[i].file == file; i++)
-            ns += 1 + (event[i].has_parent ? 0 : log_event_busy_ns(&event[i]));
-        if (file) __atomic_fetch_add(&files->own_ns[log_file_index(files->log, file)], ns, __ATOMIC_RELAXED);
-    }
-    return 0;
-}
-
-struct log_consumer files_consumer(struct files *files) {
-    return (struct log_consumer){.context = files, .begin = begin, .events = add_events};
+int64_t files_row_time_ns(const struct files_row *row) {
+    return files_row_ns(row, COUNTER_READ_TIME) + files_row_ns(row, COUNTER_WRITE_TIME) +
+           files_row_ns(row, COUNTER_META_TIME);
 }
 
 static int choose(struct files *files) {
@@ -86,7 +76,9 @@ static int choose(struct files *files) {
     struct order *order = malloc((all + 1) * sizeof *order);
     RETURN_IF(!order, -ENOMEM);
     for (size_t i = 0; i < all; i++) {
-        if (files->own_ns[i]) order[used++] = (struct order){files->own_ns[i], i};
+        const int64_t *ns = files->time_ns[i];
+        int64_t own_ns = ns[FILES_OF_MPIIO] ? ns[FILES_OF_MPIIO] : ns[FILES_OF_OTHERS];
+        if (own_ns) order[used++] = (struct order){(uint64_t)own_ns, i};
     }
     order_sort(order, used);
     files->rows = used < FILES_SHOWN ? used : FILES_SHOWN;
@@ -103,16 +95,20 @@ static int choose(struct files *files) {
 
 // --- counters
 
+static enum files_of of_layer(unsigned layer) { return layer == LAYER_MPIIO ? FILES_OF_MPIIO : FILES_OF_OTHERS; }
+
 int files_add_record(const struct log_stats_record *record, void *context) {
     struct files *files = context;
     if (!record->file || !record->process || record->process->is_launcher) return 0;
+    files->time_ns[log_file_index(files->log, record->file)][of_layer(record->layer)] +=
+        1 + (int64_t)counters_time(&record->counters);
     return log_record_store_add(&files->records, record);
 }
 
 static void add_heat(struct files *files, struct files_row *row, const struct log_stored_record *stored,
                      const struct counters *counters) {
     size_t column = files->position[log_process_index(files->log, stored->process)] / files->group;
-    struct files_heat *heat = &row->heat[stored->layer][column < FILES_HEAT ? column : FILES_HEAT - 1];
+    struct files_heat *heat = &row->heat[of_layer(stored->layer)][column < FILES_HEAT ? column : FILES_HEAT - 1];
     heat->bytes[0] += counters->value[COUNTER_BYTES_READ];
     heat->bytes[1] += counters->value[COUNTER_BYTES_WRITTEN];
     heat->ns += (int64_t)counters_time(counters);

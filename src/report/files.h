@@ -11,6 +11,9 @@ struct files_heat {
     int64_t ns;
 };
 
+// MPI-IO uses the layers below it; what the program did to a file is in one of the two.
+enum files_of { FILES_OF_MPIIO, FILES_OF_OTHERS, FILES_OF };
+
 struct files_row {
     const struct log_file *file;
     struct counters *of[LAYER_COUNT]; // NULL: the layer was not used
@@ -20,12 +23,12 @@ struct files_row {
     uint64_t ranks;
     const struct log_process *last; // the last process counted: the records of a process are adjacent
     unsigned layer;                 // the highest layer that the program used
-    struct files_heat heat[LAYER_COUNT][FILES_HEAT];
+    struct files_heat heat[FILES_OF][FILES_HEAT];
 };
 
 struct files {
     const struct log *log;
-    int64_t *own_ns;       // by index in the log's table: time in calls that the program made, from the events
+    int64_t (*time_ns)[FILES_OF]; // by index in the log's table: of the counters; a used file never has 0
     uint32_t *row_of;      // by index in the log's table: index in `row` + 1, 0: none; set when the files are selected
     struct files_row *row; // most time first
     size_t rows;
@@ -37,11 +40,14 @@ struct files {
 };
 
 int files_init(struct files *files, const struct log *log);
-struct log_consumer files_consumer(struct files *files); // for the events
-// Stores a record of log_stats: the files to show are not known before the last event.
+// Stores a record of log_stats: the files to show are not known before the last one.
 int files_add_record(const struct log_stats_record *record, void *files);
 int files_finish(struct files *files); // selects the files
 void files_free(struct files *files);
+
+// A sum of times (COUNTER_READ_TIME and so on) of the calls that the program made, as `stats` counts them.
+int64_t files_row_ns(const struct files_row *row, unsigned counter);
+int64_t files_row_time_ns(const struct files_row *row); // reading, writing and metadata
 
 // A list of at most `most` objects.
 void files_json(const struct files *files, struct json_out *json, size_t most);

@@ -44,7 +44,7 @@ static void common_json(const struct counters_common *common, struct json_out *j
 
 static void heat_json(const struct files *files, const struct files_row *row, struct json_out *json) {
     uint64_t columns = (files->positions + files->group - 1) / files->group;
-    const struct files_heat *heat = row->heat[row->layer];
+    const struct files_heat *heat = row->heat[row->of[LAYER_MPIIO] ? FILES_OF_MPIIO : FILES_OF_OTHERS];
     static const char *const key[2] = {"read_bytes", "write_bytes"};
     key_object(json, "heat");
     json_members(json, m_number("first", 0), m_number("ranks", files->group));
@@ -70,9 +70,9 @@ static void row_json(const struct files *files, const struct files_row *row, str
                  m_signed_if("ranks", log_world_count(files->log), (int64_t)row->ranks),
                  m_text("layer", row->layer ? call_layer_name(row->layer) : NULL));
     key_object(json, "seconds");
-    json_members(json, m_seconds("read", (int64_t)counters->value[COUNTER_READ_TIME]),
-                 m_seconds("write", (int64_t)counters->value[COUNTER_WRITE_TIME]),
-                 m_seconds("meta", (int64_t)counters->value[COUNTER_META_TIME]));
+    json_members(json, m_seconds("read", files_row_ns(row, COUNTER_READ_TIME)),
+                 m_seconds("write", files_row_ns(row, COUNTER_WRITE_TIME)),
+                 m_seconds("meta", files_row_ns(row, COUNTER_META_TIME)));
     json_close(json);
     counters_json(row, json);
     sizes_json(counters, json);

@@ -120,21 +120,22 @@ static int add_event(struct reading *reading, const struct log_event *event) {
     const struct log_call *call = event->call;
     struct layer_time *time = &reading->process->of[call->layer];
     int code = 0;
-    // The time of a call inside a call of the same layer (a transfer of a copy) is already in that call's inclusive
-    // time.
+    // A transfer that is a part of a call of the same layer (copy_file_range, lio_listio) shows what that call did. Its
+    // time is the call's.
     bool inner = event->has_parent && event->around && event->around->layer == call->layer;
-    time->inclusive_ns += inner ? 0 : event->duration_ns;
-    time->exclusive_ns += event->duration_ns;
-    time->calls++;
+    int64_t own_ns = inner ? 0 : event->duration_ns;
+    time->inclusive_ns += own_ns;
+    time->exclusive_ns += own_ns;
+    time->calls += !inner;
     if (!event->has_parent) {
         reading->process->own_ns += log_event_busy_ns(event);
-    } else if (event->around) {
+    } else if (event->around && !inner) {
         FORWARD(subtract_from_parent(reading, event));
     }
     struct layer_call *sum = sum_of(reading, call, &code);
     if (!sum) return code;
     sum->inclusive_ns += event->duration_ns;
-    sum->exclusive_ns += event->duration_ns;
+    sum->exclusive_ns += own_ns;
     sum->calls++;
     if (log_class_moves(call->class)) sum->bytes += log_event_bytes(event);
     if (event->duration_ns > sum->longest_ns) sum->longest_ns = event->duration_ns;

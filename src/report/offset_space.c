@@ -53,7 +53,7 @@ int space_add(struct space *space, const struct log_event *event) {
         .start_ns = event->start_ns,
         .tick = event->raw.tick,
         .offset = event->raw.offset,
-        .size = event->raw.size,
+        .size = log_event_bytes(event), // a program may ask for more than there is
         .file = (uint32_t)log_file_index(space->log, event->file),
         .is_write = event->call->class == CLASS_WRITE,
     };

@@ -16,7 +16,7 @@ enum {
     MOST_MODEL_CALLS = 2000000,
     MOST_MODEL_EVENTS = 8000000,
     MOST_PREDICTION_BYTES = 150 << 10,
-    COLLECT_CONSUMERS = 5,
+    COLLECT_CONSUMERS = 4,
 };
 
 // --- events and counters
@@ -58,13 +58,12 @@ static int collect_begin(struct collect *collect, struct log *log, struct summar
     RETURN_IF(!collect->facts, -ENOMEM);
     FORWARD(facts_init(collect->facts, log));
     consumer[0] = layers_consumer(&collect->layers);
-    consumer[1] = files_consumer(&collect->files);
-    consumer[2] = facts_consumer(collect->facts);
-    consumer[3] = (struct log_consumer){.context = collect, .ordered = add_events};
-    consumer[4] = (struct log_consumer){0};
+    consumer[1] = facts_consumer(collect->facts);
+    consumer[2] = (struct log_consumer){.context = collect, .ordered = add_events};
+    consumer[3] = (struct log_consumer){0};
     if (log_events(log) > MOST_MODEL_EVENTS) return 0;
     return model_build_begin(&collect->building, log, &(struct model_options){.most_calls = MOST_MODEL_CALLS},
-                             &consumer[4]);
+                             &consumer[3]);
 }
 
 static int collect_finish(struct collect *collect) {

@@ -78,7 +78,8 @@ static void write_operation(struct json_out *json, const struct op_summary *op, 
     json_object(json);
     json_members(json, m_text("op", call_class_name(op->class)), m_text("call", op->kind->call));
     if (op->part->ranks < run->ranks) key_ranks(json, op->part->rank, op->part->ranks, most);
-    json_members(json, m_number("rep", op->rep), m_number_if("size", op->has_size, op->size));
+    json_members(json, m_number("rep", op->rep), m_number_if("size", op->has_size, op->size),
+                 m_number_if("request", op->has_size, op_summary_size(op)));
     if (!op->has_size && !op->has_more && size_expression) key_text(json, "size_expr", size_expression);
     json_members(json, m_signed_if("disp", op->has_disp, op->disp),
                  m_text("offset_expr", is_op && op->kind->has_offset ? item->at[AT_OFFSET].text : NULL));

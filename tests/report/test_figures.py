@@ -1,5 +1,6 @@
 """Figures of the report, computed again from `dump --json` and compared with every verb that shows them."""
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
@@ -64,6 +65,76 @@ class Processes(harness.CommandLineTest):
         row = self.json('info', '--json', log)['busiest'][0]
         self.assertGreaterEqual(row['bytes_written'], 50000)
         self.assertEqual(self.json('report', '--format', 'json', log)['summary']['bytes_written'], row['bytes_written'])
+
+
+COPIES = """
+import os
+out = lambda name: os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+a = out("from")
+os.write(a, bytes(1 << 24))
+os.lseek(a, 0, 0)
+b = out("range")
+while os.copy_file_range(a, b, (1 << 63) - 1): pass
+os.lseek(a, 0, 0)
+c = out("send")
+while os.sendfile(c, a, None, 0x7ffff000): pass
+reader, writer = os.pipe()
+d = out("splice")
+for i in range(16):
+    os.splice(reader, d, os.splice(a, writer, 65536, offset_src=i * 65536))
+small = out("small")
+os.write(small, bytes(281))
+os.lseek(small, 0, 0)
+while os.read(small, 8192): pass
+"""
+
+
+class Copies(harness.CommandLineTest):
+    def setUp(self):
+        super().setUp()
+        self.log = self.record_python(COPIES)
+        self.events = self.json('dump', '--json', self.log)
+        self.page = self.json('report', '--format', 'json', self.log)
+
+    def test_time_counts_once(self):
+        own = [e for e in self.events if e['parent'] is None and e['file'] and e['file'].startswith(self.folder)
+               or e['op'] in ('copy_file_range', 'sendfile')]
+        spent = sum(e['duration'] for e in own if e['class'] in ('read', 'write') or e['op'] in ('copy_file_range', 'sendfile'))
+        phases = self.json('phases', '--json', self.log)['phases']
+        mine = [p for p in phases if p['file'].startswith(self.folder)]
+        self.assertAlmostEqual(sum(p['duration'] for p in mine), spent, places=7)
+        total = busy([e for e in self.events if e['parent'] is None])
+        layers = self.page['layers']
+        self.assertAlmostEqual(sum(c['exclusive'] for c in layers['calls']), total, places=7)
+        self.assertAlmostEqual(layers['ranks'][0]['layers'][0]['exclusive'] + sum(
+            l['exclusive'] for l in layers['ranks'][0]['layers'][1:]), total, places=7)
+        self.assertEqual(sum(l['calls'] for l in layers['ranks'][0]['layers']), self.page['summary']['calls'])
+
+    def test_a_file_has_one_time(self):
+        text = self.expect(0, 'report', self.log).stdout.decode()
+        counters = {}
+        for record in self.json('stats', '--json', self.log)['records']:
+            times = [record['counters'][f'{record["layer"].upper()}_F_{kind}_TIME'] for kind in ('READ', 'WRITE', 'META')]
+            counters[record['file']] = [a + b for a, b in zip(counters.get(record['file'], [0, 0, 0]), times)]
+        for file in self.page['files']:
+            self.assertEqual([file['seconds'][kind] for kind in ('read', 'write', 'meta')],
+                             counters[file['name']])
+        self.assertEqual([sum(f['seconds'].values()) for f in self.page['files']],
+                         sorted((sum(f['seconds'].values()) for f in self.page['files']), reverse=True))
+        copied = sum(e['duration'] for e in self.events if e['file'] == self.path('range'))
+        self.assertAlmostEqual(sum(counters[self.path('range')]), copied, places=7)
+        shown = re.search(rf'(?m)^ +0 B +16.0 MiB +([\d.]+) ms +1  {self.path("range")}$', text)[1]
+        self.assertAlmostEqual(float(shown), copied * 1e3, delta=copied * 5)  # three digits
+
+    def test_no_size_is_larger_than_the_file(self):
+        ends = [point[3] + point[4] for point in self.page['space']['points']]
+        self.assertEqual(max(ends), 1 << 24)
+        ops = [op for phase in self.page['phases']['phases'] for op in phase['ops']]
+        self.assertEqual(max(op['high'] for op in ops), 1 << 24)
+        self.assertEqual(max(op['request'] for op in ops if op['request'] is not None), 1 << 24)
+        read = next(op for op in ops if op['size'] == 8192)
+        self.assertEqual((read['request'], read['rep'], read['bytes'], read['high']), (8192, 2, 281, 281))
+        self.assertRegex(self.expect(0, 'phases', self.log).stdout.decode(), r'(?m) read .* 2 +8.0 KiB +281 B$')
 
 
 harness.main()

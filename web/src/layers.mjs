@@ -230,6 +230,9 @@ function span(call, root) {
 
 const fillWith = (element, child) => (element.append(child), element);
 
+// A program may ask for more than there is.
+const movedBy = ({ size, result }) => (result !== null && result >= 0 && result < size ? result : size);
+
 function treeRows(call) {
     const [root] = call.tree;
     const depth = depths(call.tree);
@@ -245,7 +248,7 @@ function treeRows(call) {
             h('td', { class: 'number' }, seconds(row.start - root.start)),
             h('td', { class: 'number' }, seconds(row.duration)),
             h('td', { class: 'number' }, row.offset === null ? '' : count(row.offset)),
-            h('td', { class: 'number' }, row.size === null ? '' : bytes(row.size)),
+            h('td', { class: 'number' }, row.size === null ? '' : bytes(movedBy(row))),
             h(
                 'td',
                 { title: row.file },

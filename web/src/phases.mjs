@@ -44,13 +44,6 @@ function operation(op, file) {
     ];
 }
 
-// A program may request more than there is, for example to read a whole file. If less than half of it moved, the size
-// that moved says more.
-const requestSize = (op) => {
-    const moved = Math.floor(op.bytes / (op.count || 1));
-    return moved > op.size / 2 ? op.size : moved;
-};
-
 function operationCells(op, file) {
     return [
         h('td', { class: 'operation' }, operation(op, file)),
@@ -59,7 +52,7 @@ function operationCells(op, file) {
             'td',
             { class: 'number' },
             op.rep === null ? '' : `${count(op.rep)} × `,
-            op.size === null ? (op.size_expr ?? 'varying') : bytes(requestSize(op)),
+            op.size === null ? (op.size_expr ?? 'varying') : bytes(op.request),
         ),
     ];
 }

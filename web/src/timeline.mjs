@@ -204,7 +204,7 @@ function spanTitle(timeline, span) {
 }
 
 export function phaseWords(phase) {
-    return phase.ops.map((op) => `${op.call ?? op.op} ${op.size === null ? '' : bytes(op.size)}`.trim()).join(', ');
+    return phase.ops.map((op) => `${op.call ?? op.op} ${op.size === null ? '' : bytes(op.request)}`.trim()).join(', ');
 }
 
 function phaseTip(phase) {

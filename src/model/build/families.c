@@ -25,13 +25,16 @@ struct extent {
     int64_t start_ns, end_ns;
 };
 
+// The read and the write of one copy have the same times, which count once.
 static int64_t extend(struct extent *extent, const struct op_time *time, size_t first, size_t end) {
     int64_t sum_ns = 0;
     for (size_t i = first; i < end; i++) {
         int64_t end_ns = time[i].start_ns + time[i].duration_ns;
         if (time[i].start_ns < extent->start_ns) extent->start_ns = time[i].start_ns;
         if (end_ns > extent->end_ns) extent->end_ns = end_ns;
-        sum_ns += time[i].duration_ns;
+        bool is_half =
+            i > first && time[i].start_ns == time[i - 1].start_ns && time[i].duration_ns == time[i - 1].duration_ns;
+        sum_ns += is_half ? 0 : time[i].duration_ns;
     }
     return sum_ns;
 }
