@@ -1,41 +1,76 @@
 #include "base/process.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { GUARD_FD = 3 };
+enum { GUARD_FD = 3, TEXT_ROOM = 1024 };
 
-static FILE *open_file(pid_t pid, const char *name) {
+// The length of the text; negative if the file cannot be read.
+static ssize_t read_file(const char *folder, pid_t id, const char *name, char text[TEXT_ROOM]) {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    return fopen(path, "re");
+    snprintf(path, sizeof path, "/proc/%s%d/%s", folder, (int)id, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    ssize_t len = read(fd, text, TEXT_ROOM - 1);
+    int error = errno;
+    close(fd);
+    errno = error;
+    text[len < 0 ? 0 : len] = 0;
+    return len;
 }
 
 bool process_stat(pid_t pid, struct process_stat *stat) {
-    char line[1024] = "";
-    FILE *file = open_file(pid, "stat");
-    if (!file) return false;
-    size_t len = fread(line, 1, sizeof line - 1, file);
-    fclose(file);
-    line[len] = 0;
+    char line[TEXT_ROOM];
+    if (read_file("", pid, "stat", line) < 0) return false;
     // The program's name, in parentheses, may hold any character; the rest follows the last parenthesis.
     const char *rest = strrchr(line, ')');
     return rest && sscanf(rest, ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
                           &stat->state, &stat->parent, &stat->start_ticks) == 3;
 }
 
-bool process_chars(pid_t pid, uint64_t chars[2]) {
-    FILE *file = open_file(pid, "io");
-    if (!file) return false;
-    bool known = fscanf(file, "rchar: %" SCNu64 " wchar: %" SCNu64, &chars[0], &chars[1]) == 2;
-    fclose(file);
-    return known;
+// The length of what was read, which the kernel counts, too; 0 if it cannot be read.
+static uint64_t read_chars(const char *folder, pid_t id, uint64_t chars[2]) {
+    char text[TEXT_ROOM];
+    ssize_t len = read_file(folder, id, "io", text);
+    if (len < 0) return 0;
+    return sscanf(text, "rchar: %" SCNu64 " wchar: %" SCNu64, &chars[0], &chars[1]) == 2 ? (uint64_t)len : 0;
+}
+
+// The bytes of all children that were reaped: the kernel adds them to the process, and to none of its threads.
+static bool reaped_chars(uint64_t chars[2]) {
+    uint64_t read_since = read_chars("", getpid(), chars);
+    DIR *threads = read_since ? opendir("/proc/self/task") : NULL;
+    if (!threads) return false;
+    for (const struct dirent *entry; (entry = readdir(threads));) {
+        uint64_t own[2];
+        pid_t thread = atoi(entry->d_name);
+        uint64_t len = thread ? read_chars("self/task/", thread, own) : 0;
+        if (!len) continue; // also "." and ".."
+        chars[0] -= own[0] - (thread == gettid() ? read_since : 0);
+        chars[1] -= own[1];
+        read_since += len;
+    }
+    closedir(threads);
+    return true;
+}
+
+bool process_reap(pid_t pid, int *status, uint64_t chars[2], bool *chars_known) {
+    uint64_t before[2];
+    bool visible = read_chars("", pid, chars);
+    bool counts = !visible && reaped_chars(before);
+    if (waitpid(pid, status, __WALL) != pid) return false;
+    *chars_known = visible || (counts && reaped_chars(chars));
+    for (int i = 0; counts && i < 2; i++) chars[i] = chars[i] > before[i] ? chars[i] - before[i] : 0;
+    return true;
 }
 
 bool process_is_running(pid_t pid) {

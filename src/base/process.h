@@ -11,9 +11,13 @@ struct process_stat {
     uint64_t start_ticks; // since boot; sysconf(_SC_CLK_TCK) per second
 };
 
-// Both return false if there is no such process, or it cannot be read.
+// False if there is no such process, or it cannot be read.
 bool process_stat(pid_t pid, struct process_stat *stat);
-bool process_chars(pid_t pid, uint64_t chars[2]); // rchar and wchar of /proc/PID/io
+
+// Reaps a child that has ended. `chars`: the bytes that it read and wrote, with those of the children that it reaped
+// itself. Newer kernels show them (/proc/PID/io) to root only; then they are what our own count grows by. Other threads
+// must not reap at the same time. False if there is no such child.
+bool process_reap(pid_t pid, int *status, uint64_t chars[2], bool *chars_known);
 
 // False also for a process that has ended and was not reaped yet.
 bool process_is_running(pid_t pid);

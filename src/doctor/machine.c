@@ -55,24 +55,20 @@ void doctor_spill(struct doctor_check *check) {
     }
 }
 
-// `record` reads the counts of a child that has ended but is not yet reaped.
+// As `record` reads them.
 void doctor_byte_counts(struct doctor_check *check) {
     siginfo_t ended;
     uint64_t chars[2];
+    int status;
+    bool known = false;
     pid_t pid = fork();
     if (pid == 0) _exit(0);
-    bool known = pid > 0 && waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) == 0 && process_chars(pid, chars);
-    int error = errno;
-    if (pid > 0) waitpid(pid, NULL, 0);
+    if (pid > 0 && waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) == 0) process_reap(pid, &status, chars, &known);
     if (known) {
         doctor_pass(check, "the kernel's byte counts (/proc/PID/io) can be read");
-    } else if (error == EACCES && access("/proc/self/io", R_OK) == 0) {
-        // Newer kernels show the counts of a dead child to root only; processes that end by themselves note their own.
-        doctor_pass(check, "coverage is known, but not of processes that are killed");
     } else {
-        doctor_fail(check,
-                    "mount /proc without hidepid, and allow ptrace of own children; recording works without this",
-                    "/proc/PID/io of a child: %s; coverage will not be known", strerror(error));
+        doctor_fail(check, "mount /proc without hidepid; recording works without this",
+                    "/proc/PID/io of a child cannot be read; coverage will not be known");
     }
 }
 

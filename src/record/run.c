@@ -113,10 +113,8 @@ int record_run_add_child(struct record_run *run, const struct pack_child *child)
 }
 
 static int reap_one(struct supervisor *s, pid_t pid) {
-    // The kernel keeps the counts until the process is reaped; they include its own reaped children.
     struct pack_child child = {.pid = (uint32_t)pid};
-    child.chars_known = process_chars(pid, child.chars);
-    if (waitpid(pid, &child.status, __WALL) != pid) return 0;
+    if (!process_reap(pid, &child.status, child.chars, &child.chars_known)) return 0;
     s->run->end = record_run_now();
     child.mono_ns = s->run->end.mono_ns;
     if (pid == s->command) {

@@ -7,7 +7,6 @@
 
 #include "base/err.h"
 #include "base/human.h"
-#include "base/order.h"
 #include "log/describe.h"
 
 void coverage_add(struct coverage *coverage, const struct log_stats_record *record) {
@@ -29,24 +28,46 @@ void coverage_subtract(struct coverage *coverage, const uint64_t uncounted[DIREC
     }
 }
 
+static int by_pid(const void *a, const void *b) {
+    const struct log_process *const *one = a, *const *other = b;
+    return ((*one)->pid > (*other)->pid) - ((*one)->pid < (*other)->pid);
+}
+
+static bool ended_after(const struct log_process *process, const struct log_process *other) {
+    return other->has_end && (!process->has_end || process->end_ns > other->end_ns);
+}
+
+// Whether the parent of a process could reap it: a daemon's parent ends before it. `sorted`: all processes by pid, once
+// for each program that they ran.
+static bool has_reaper(const struct log_process *process, const struct log_process **sorted, size_t count) {
+    const struct log_process parent = {.pid = process->ppid}, *key = &parent;
+    const struct log_process **found = bsearch(&key, sorted, count, sizeof *sorted, by_pid);
+    if (!found) return false;
+    while (found > sorted && found[-1]->pid == parent.pid) found--;
+    for (; found < sorted + count && (*found)->pid == parent.pid; found++) {
+        if (!ended_after(process, *found)) return true;
+    }
+    return false;
+}
+
 // For logs without the count that `record` made. The count of a process includes the children it reaped, so this sums
-// only processes whose parent is not in the log.
+// only processes that no process in the log reaped.
 static int total_from_processes(struct coverage *coverage, const struct log *log) {
     size_t count = log_process_count(log);
     if (!count) return 0;
-    uint32_t *pids = malloc(count * sizeof *pids);
-    RETURN_IF(!pids, -ENOMEM);
-    for (size_t i = 0; i < count; i++) pids[i] = log_process_at(log, i)->pid;
-    qsort(pids, count, sizeof *pids, order_uint32);
+    const struct log_process **sorted = malloc(count * sizeof *sorted);
+    RETURN_IF(!sorted, -ENOMEM);
+    for (size_t i = 0; i < count; i++) sorted[i] = log_process_at(log, i);
+    qsort(sorted, count, sizeof *sorted, by_pid);
     coverage->known = true;
     for (size_t i = 0; i < count; i++) {
-        const struct log_process *process = log_process_at(log, i);
-        if (bsearch(&process->ppid, pids, count, sizeof *pids, order_uint32)) continue;
+        const struct log_process *process = sorted[i];
+        if (has_reaper(process, sorted, count)) continue;
         coverage->known = coverage->known && process->chars_known;
         for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++)
             coverage->total[direction] += process->chars[direction] + process->load_chars[direction];
     }
-    free(pids);
+    free(sorted);
     return 0;
 }
 

@@ -129,6 +129,15 @@ libc.fwrite(b"abc", 1, 3, stream)
 libc.fclose(stream)
 """
 
+# The first process ends before the second one does anything.
+DAEMON = """
+import os
+first = os.getpid()
+if os.fork() == 0:
+    while os.getppid() == first: pass
+    os.write(os.open("data", os.O_WRONLY | os.O_CREAT), bytes(200000))
+"""
+
 
 class Coverage(harness.CommandLineTest):
     def info(self, log):
@@ -163,6 +172,21 @@ class Coverage(harness.CommandLineTest):
         text = self.expect(0, 'info', log).stdout.decode()
         self.assertRegex(text, r'(?m)^Coverage .*, without asynchronous I/O$')
         self.assertRegex(text, r'(?m)^  recorded +300 B +read +in this log, asynchronously: the kernel does not count these')
+
+    def test_of_a_daemon(self):
+        """Nobody in the log reaps it, so its bytes are in no other process's count."""
+        self.record_python(DAEMON, options=('--keep-spill',))
+        spills, = glob.glob(self.path('test.ioseer.spill-*'))
+        self.expect(0, 'pack', '-q', '-o', self.path('packed'), spills)
+        for log in (self.path('test.ioseer'), self.path('packed')):
+            self.assertEqual(self.info(log)['write'], 1, log)
+
+    def test_of_a_killed_process_of_a_user(self):
+        """The kernel shows the counts of a process that has ended to root only."""
+        os.chmod(self.folder, 0o777)
+        options = {'user': 65534} if os.getuid() == 0 else {}
+        log = self.record('sh', '-c', 'echo text > data; kill -KILL $$', status=137, cwd=self.folder, **options)
+        self.assertEqual(self.info(log)['write'], 1)
 
 
 class Losses(harness.CommandLineTest):
