@@ -387,8 +387,18 @@ for i in range(10):
         os.read(reads, 60)
     os.close(writes)
     os.close(reads)
+both, reads = os.open('f', os.O_RDWR | os.O_CREAT), os.open('f', os.O_RDONLY)
+for i in range(3):
+    os.lseek(both, 0, 0)
+    os.write(both, bytes(100 + i))
+    os.lseek(both, 20, 0)
+    os.read(both, 10)
+    os.stat(reads)
 os.mkdir('folder')
 os.fchdir(os.open('folder', os.O_RDONLY))
+for call in (os.stat, os.unlink, open):
+    try: call('')
+    except OSError: pass
 """))
 
     def test_inherited_descriptors(self):
@@ -443,7 +453,7 @@ os.write(to, bytes(100))
         self.assertEqual(self.replay(log, '--verify')['wrong_bytes'], 0)
 
     def test_streams(self):
-        """Streams with their own buffers, streams left open, and two streams on one file."""
+        """Streams with their own buffers, streams left open, two streams on one file, and bytes that are put back."""
         self.alike(self.record_python("""import ctypes
 libc = ctypes.CDLL(None)
 libc.fopen.restype = ctypes.c_void_p
@@ -459,6 +469,11 @@ for i in range(5):
     libc.fread(data, 1, 30, reads)
 libc.fclose(reads)
 libc.fclose(writes)
+again = ctypes.c_void_p(libc.fopen(b'both', b'r'))
+for i in range(3):
+    libc.fread(data, 1, 20, again)
+    libc.ungetc(libc.getc(again), again)
+    libc.ungetc(255, again)
 fd = libc.creat(b'descriptor', 0o600)
 for i in range(5): libc.dprintf(fd, b'some text')
 libc.close(fd)

@@ -254,7 +254,9 @@ static int64_t unmap(struct replay_file *file) {
 
 static int64_t seek(struct replay_file *file, const struct model_step *step, const struct replay_arguments *a) {
     int64_t to = replay_call_of(step)->run(a);
-    if (to >= 0) file->position = to;
+    if (to < 0) return to;
+    file->position = to;
+    if (file->uses_own) unrecorded_seek(file->own, to); // it may be another open of the file
     return to;
 }
 
@@ -289,12 +291,16 @@ static int64_t call_on_name(struct replay_thread *thread, const struct replay_fi
     return replay_call_of(step)->run(&a);
 }
 
-// Calls without a file. A call that failed because its descriptor was not open fails again.
+// Calls without a file. A call that failed because its descriptor was not open, or its name empty, fails again.
 static int64_t call_on_nothing(struct replay_thread *thread, const struct model_step *step) {
     const struct replay_call *call = replay_call_of(step);
-    struct replay_arguments a = {.fd = -1};
+    struct replay_arguments a = {.fd = -1, .path = "", .path2 = ""};
     bool on_descriptor = (call->form >= REPLAY_FD && call->form < REPLAY_MMAP) || call->form == REPLAY_CLOSE;
-    if (call->form == REPLAY_EVERYTHING || (on_descriptor && step->kind->error == EBADF)) return call->run(&a);
+    bool on_name = call->form == REPLAY_NAME || call->form == REPLAY_NAMES || call->form == REPLAY_OPEN;
+    if (call->form == REPLAY_EVERYTHING || (on_descriptor && step->kind->error == EBADF) ||
+        (on_name && step->kind->error == ENOENT)) {
+        return call->run(&a);
+    }
     operations_skip(thread->runner, step);
     return 0;
 }

@@ -84,6 +84,17 @@ static void choose_stream(struct replay_file *file, unsigned class) {
     file->older_stdio_position = position;
 }
 
+// A program that reads again what it has just read has put it back, and ungetc is no event. True if the stream is
+// there.
+static bool put_back(struct replay_file *file, off_t offset) {
+    FILE *stream = file->stdio;
+    while (file->position > offset && stream->_IO_read_ptr > stream->_IO_read_base &&
+           ungetc((unsigned char)stream->_IO_read_ptr[-1], stream) != EOF) {
+        file->position--;
+    }
+    return file->position == offset;
+}
+
 static int64_t stdio_transfer(struct replay_thread *thread, struct replay_file *file, const struct model_step *step,
                               void *data) {
     (void)thread;
@@ -92,7 +103,7 @@ static int64_t stdio_transfer(struct replay_thread *thread, struct replay_file *
     choose_stream(file, step->kind->class);
     int64_t offset = step->op->at[AT_OFFSET];
     bool is_write = step->kind->class == CLASS_WRITE, appends = is_write && file->flags & O_APPEND;
-    if (step->kind->has_offset && file->position != offset) {
+    if (step->kind->has_offset && file->position != offset && !put_back(file, offset)) {
         if (!appends && fseeko(file->stdio, offset, SEEK_SET) < 0) return -errno;
         file->position = offset;
     }
