@@ -229,6 +229,54 @@ static void many_items_are_one_phase_but_for_what_is_large(void **state) {
     assert_int_equal(segments.count, 3);
 }
 
+// --- small accesses with communication between them
+
+static void small_accesses_are_gathered(void **state) {
+    (void)state;
+    // lines of a script, and a log beside it
+    assert_cuts("R0:30 | W0:30 | R@30:17 | W@30:70 | w0:64000*8", "R W R W | w8");
+    assert_cuts("w0:64000*8 | W0:30 | W@30:40 | R0:50", "w8 | W W R");
+    assert_cuts("w0:64000*8 | W0:30 | W@30:30 | W@60:30 | R0:50", "w8 | W | W | W | R"); // a family
+    assert_cuts("w0:64000*8 | W0:30*6 | R0:50", "w8 | W6 R");                            // a loop
+    assert_cuts("w0:64000*8 | W0:5000 | W9:5000", "w8 | W | W");                         // not so small
+    assert_cuts("w0:16000 | W0:2000 | R0:2000", "w | W | R");                            // not so much smaller
+    assert_cuts("w0:64000*8 | W0:30 | w0:64000*8", "w8 | W | w8");                       // alone between others
+    assert_cuts("w0:64000*8 | C0 | O0 W0:30 | C0 O0 R0:9", "w8 | W R, (C O)2");
+}
+
+static void small_accesses_of_a_file_go_with_its_data(void **state) {
+    (void)state;
+    assert_cuts("r0:8 | r0:16 | r@16:80 | r1:64000*8 | r0:96", "r r r r8 r");
+    assert_cuts("w1:64000*8 | w0:96 | r0:8 | r0:16 | r1:64000*8", "w8 w | r r r8");
+    assert_cuts("w1:64000*8 | w0:96 | W0:30 | r0:8 | r1:64000*8", "w8 w | W | r r8");
+    assert_cuts("w0:8 | w1:64000*8 r1:64000*8 | r0:8", "w w8 / r8 r");
+    // the loops of the data stay, and the clock is theirs
+    assert_cuts("w0:1000 | w1:64000 w65:64000 w129:64000", "w w3");
+    assert_int_equal(segments.segment[0].clock, 1);
+}
+
+static void families_keep_their_phases(void **state) {
+    (void)state;
+    assert_cuts("w0:8 | w1:64000*8 | w0:8 | w1:64000*8", "w w8 | w w8");
+    assert_cuts("w0:8 | w1:64000*8 | w0:9 | w1:64000*8 | w0:8", "w | w8 | w | w8 | w");
+}
+
+// Without large data: nothing repeats in the first program, but in the second.
+static void many_different_small_accesses_are_one_phase(void **state) {
+    (void)state;
+    char words[1024];
+    for (int repeats = 0; repeats <= 1; repeats++) {
+        size_t len = 0, changes = repeats ? 5 : 20;
+        for (size_t i = 0; i < 20; i++)
+            len +=
+                (size_t)snprintf(words + len, sizeof words - len, "w%zu:%zu | ", i * i * 31 % 97, 9 + i % changes * 3);
+        forget();
+        cut(words);
+        check_order();
+        assert_int_equal(segments.count, repeats ? 20 : 1);
+    }
+}
+
 // --- what is not a transfer
 
 static void others_lie_where_they_were(void **state) {
@@ -265,6 +313,10 @@ int main(void) {
         MPI(small_requests_go_with_large_ones),
         MPI(headers_among_data_stay_with_their_loop),
         MPI(many_items_are_one_phase_but_for_what_is_large),
+        MPI(small_accesses_are_gathered),
+        MPI(small_accesses_of_a_file_go_with_its_data),
+        MPI(families_keep_their_phases),
+        MPI(many_different_small_accesses_are_one_phase),
         MPI(others_lie_where_they_were),
         MPI(what_ends_a_phase_stays_with_it),
     };

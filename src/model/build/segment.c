@@ -6,13 +6,12 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "base/order.h"
 #include "base/scoped.h"
+#include "model/build/stretch.h"
 
 enum {
-    USUAL_PAUSES = 10, // a pause that cuts is this many times the usual one
-    SMALL = 16,        // a small request is this many times smaller than a large one
-    ITEMS_MOST = 16,   // separate phases between two cuts
+    SMALL = 16,      // a small request is this many times smaller than a large one
+    ITEMS_MOST = 16, // separate phases between two cuts
 };
 
 struct cutting {
@@ -20,36 +19,10 @@ struct cutting {
     const struct recorded *recorded;
     const struct thread_ops *thread;
     struct arena *arena;
-    int64_t pause_ns; // a pause this long cuts; INT64_MAX if communication cuts
     uint64_t clock;   // calls of communication so far
     struct op *last;  // by kind, for join_similar
     int64_t *largest; // by set, for mark_small
 };
-
-// --- cuts
-
-// A program that pauses this long before most of its operations does them one at a time: each such pause cuts.
-static int choose_pause(struct cutting *c, int64_t gap_ns) {
-    const struct thread_ops *thread = c->thread;
-    c->pause_ns = INT64_MAX;
-    if (c->recorded->program[thread->program].is_mpi || !thread->transfers) return 0;
-    int64_t *idle = malloc(thread->transfers * sizeof *idle);
-    RETURN_IF(!idle, -ENOMEM);
-    for (size_t i = 0; i < thread->transfers; i++) idle[i] = thread->gap[i].idle_ns;
-    qsort(idle, thread->transfers, sizeof *idle, order_int64);
-    int64_t usual_ns = idle[thread->transfers / 2];
-    free(idle);
-    bool is_slow = usual_ns >= gap_ns / USUAL_PAUSES && usual_ns < gap_ns;
-    c->pause_ns = is_slow ? usual_ns * USUAL_PAUSES : gap_ns;
-    return 0;
-}
-
-static enum model_cut cut_before(const struct cutting *c, size_t transfer) {
-    const struct thread_gap *gap = &c->thread->gap[transfer];
-    if (!transfer) return CUT_START;
-    if (gap->moving && !thread_gap_signals(gap) && c->pause_ns == INT64_MAX) return CUT_COMMUNICATION;
-    return gap->idle_ns >= c->pause_ns ? CUT_PAUSE : CUT_PATTERN;
-}
 
 // --- items
 
@@ -186,6 +159,13 @@ static void join_small(struct item *items, size_t count) {
     }
 }
 
+// Of gathered accesses only what follows a rule is a phase of its own.
+static void join_loose(struct item *items, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        if (items[i].is_loose && items[i - 1].is_loose) items[i].begins = false;
+    }
+}
+
 // With too many phases to be a pattern, only large ones stay on their own.
 static void join_many(struct item *items, size_t count, uint64_t bytes) {
     size_t phases = 0;
@@ -240,43 +220,88 @@ static int add_segment(struct cutting *c, struct segment *segment) {
     return array_push(c->out->segment, c->out->count, *segment);
 }
 
-static uint64_t advance_clock(struct cutting *c, size_t first, size_t end) {
-    uint64_t before = c->clock;
-    for (size_t i = first; i < end; i++) c->clock += thread_gap_calls(&c->thread->gap[i]);
-    return before + thread_gap_calls(&c->thread->gap[first]);
+// Returns the clock at the transfer `at`.
+static uint64_t advance_clock(struct cutting *c, size_t first, size_t end, size_t at) {
+    uint64_t clock = 0;
+    for (size_t i = first; i < end; i++) {
+        c->clock += thread_gap_calls(&c->thread->gap[i]);
+        if (i == at) clock = c->clock;
+    }
+    return clock;
 }
 
-static int cut_items(struct cutting *c, const struct loops_seq *seq, struct item *items, size_t first,
-                     enum model_cut cut) {
+static void join_items(const struct cutting *c, const struct loops_seq *seq, struct item *items, bool is_gathered) {
     uint64_t bytes = 0;
+    if (seq->count < 2) return;
     for (size_t i = 0; i < seq->count; i++) bytes += items[i].bytes;
-    if (seq->count > 1) {
-        join_similar(c, seq, items);
-        mark_small(c, items, seq->count, bytes);
-        join_small(items, seq->count);
-        join_many(items, seq->count, bytes);
+    join_similar(c, seq, items);
+    mark_small(c, items, seq->count, bytes);
+    join_small(items, seq->count);
+    if (is_gathered) join_loose(items, seq->count);
+    join_many(items, seq->count, bytes);
+}
+
+// --- groups: a stretch and the small ones that belong to its phases
+
+struct group {
+    enum model_cut cut;
+    size_t first;         // of the thread's transfers
+    size_t main;          // see stretch.h
+    struct loops_seq seq; // of all stretches
+    size_t own, own_end;  // items of the large one
+    struct item *item;
+};
+
+// Stretches are folded one by one: what is large keeps its loops, whatever small ones there are.
+static int fold_group(struct cutting *c, const struct stretch *stretch, size_t count, struct group *group) {
+    SCOPED_FREE struct loops *all = NULL;
+    size_t items = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t first = stretch[i].first;
+        struct loops_seq seq;
+        FORWARD(loops_fold(c->arena, c->thread->transfer + first, stretch[i].end - first, &seq));
+        if (stretch[i].role == STRETCH_OWN) {
+            group->main = stretch[i].main;
+            group->own = items;
+            group->own_end = items + seq.count;
+        }
+        for (size_t k = 0; k < seq.count; k++) FORWARD(array_push(all, items, seq.item[k]));
     }
+    group->seq = (struct loops_seq){arena_copy(c->arena, all, items * sizeof *all), items};
+    return group->seq.item ? 0 : -ENOMEM;
+}
+
+static int add_segments(struct cutting *c, const struct group *group) {
+    const struct loops_seq *seq = &group->seq;
+    size_t first = group->first;
     for (size_t i = 0, end; i < seq->count; i = end) {
-        struct segment segment = {.cut = i ? CUT_PATTERN : cut, .first = first, .ops.item = seq->item + i};
-        for (end = i; end == i || (end < seq->count && !items[end].begins); end++) {
+        struct segment segment = {.cut = i ? CUT_PATTERN : group->cut, .first = first, .ops.item = seq->item + i};
+        for (end = i; end == i || (end < seq->count && !group->item[end].begins); end++) {
             first += seq->item[end].ops;
-            segment.bytes += items[end].bytes;
+            segment.bytes += group->item[end].bytes;
         }
         segment.end = first;
         segment.ops.count = end - i;
-        segment.clock = advance_clock(c, segment.first, segment.end);
+        bool has_main = group->main >= segment.first && group->main < segment.end;
+        segment.clock = advance_clock(c, segment.first, segment.end, has_main ? group->main : segment.first);
         FORWARD(add_segment(c, &segment));
     }
     return 0;
 }
 
-static int cut_stretch(struct cutting *c, size_t first, size_t end, enum model_cut cut) {
-    struct loops_seq seq;
-    FORWARD(loops_fold(c->arena, c->thread->transfer + first, end - first, &seq));
-    SCOPED_FREE struct item *items = malloc(seq.count * sizeof *items);
+static int cut_group(struct cutting *c, const struct stretch *stretch, size_t count) {
+    struct group group = {.cut = stretch->cut, .first = stretch->first};
+    FORWARD(fold_group(c, stretch, count, &group));
+    SCOPED_FREE struct item *items = malloc(group.seq.count * sizeof *items);
     RETURN_IF(!items, -ENOMEM);
-    for (size_t i = 0; i < seq.count; i++) items[i] = measure(c, &seq.item[i]);
-    return cut_items(c, &seq, items, first, cut);
+    group.item = items;
+    for (size_t i = 0; i < group.seq.count; i++) items[i] = measure(c, &group.seq.item[i]);
+    const struct loops_seq own = {group.seq.item + group.own, group.own_end - group.own};
+    join_items(c, &own, items + group.own, stretch->is_gathered);
+    for (size_t i = 1; i < group.seq.count; i++) {
+        if (i <= group.own || i >= group.own_end) items[i].begins = false;
+    }
+    return add_segments(c, &group);
 }
 
 // --- what is not a transfer
@@ -318,16 +343,20 @@ static int share_others(struct cutting *c, size_t from) {
     return 0;
 }
 
+static void free_stretches(struct stretches *stretches) { free(stretches->stretch); }
+
 static int make_segments(struct cutting *c, int64_t gap_ns) {
-    const struct thread_ops *thread = c->thread;
+    SCOPED(free_stretches) struct stretches stretches = {0};
+    const struct stretch *stretch;
     size_t from = c->out->count;
-    FORWARD(choose_pause(c, gap_ns));
-    for (size_t first = 0, end; first < thread->transfers; first = end) {
-        enum model_cut cut = cut_before(c, first);
-        for (end = first + 1; end < thread->transfers && cut_before(c, end) == CUT_PATTERN; end++) continue;
-        FORWARD(cut_stretch(c, first, end, cut));
+    FORWARD(stretches_find(&stretches, c->recorded, c->thread, gap_ns));
+    stretch = stretches.stretch;
+    for (size_t first = 0, end; first < stretches.count; first = end) {
+        for (end = first; stretch[end].role == STRETCH_LEADS;) end++;
+        for (end++; end < stretches.count && stretch[end].role == STRETCH_FOLLOWS;) end++;
+        FORWARD(cut_group(c, &stretch[first], end - first));
     }
-    if (!thread->transfers) {
+    if (!stretches.count) {
         struct segment none = {.cut = CUT_START};
         FORWARD(add_segment(c, &none));
     }

@@ -1,13 +1,12 @@
 // Cuts a thread's operations into its own phases.
 //
-// An MPI process has a cut between two transfers where it moved data by communication. A process without MPI has a cut
-// where it did nothing for `gap_ns`; or for ten times its usual pause, if that is between a tenth of `gap_ns` and
-// `gap_ns`. The operations between two cuts are folded (loops.h). Each item of the fold is a phase, except these, which
-// belong to the item before them:
+// The operations between two cuts (stretch.h) are folded (loops.h). Each item of the fold is a phase, except these,
+// which belong to the item before them:
 //   - a single operation that continues where the last one of its kind ended but is smaller, and an operation there
 //     that moves nothing: the rest of a file and its end;
 //   - a loose item (loops.h) after a loose item of the same class and file: operations that follow no rule;
-//   - a loop after a loop like it on the same file: the same rule from different places.
+//   - a loop after a loop like it on the same file: the same rule from different places;
+//   - of gathered small accesses, a loose item after a loose item.
 // Small requests among large ones of the same file (16 times smaller, and at most a sixteenth of the bytes between the
 // cuts) belong to the item after them, or else to the one before: headers and indexes. If more than 16 phases are left
 // between two cuts, those with less than a sixteenth of the bytes join their neighbours: that I/O follows no simple
