@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/order.h"
@@ -41,7 +42,9 @@ static int assign_columns(struct files *files) {
 
 int files_init(struct files *files, const struct log *log) {
     *files = (struct files){.log = log};
-    files->time_ns = calloc(log_file_count(log) + 1, sizeof *files->time_ns);
+    size_t time_bytes = (log_file_count(log) + 1) * sizeof *files->time_ns;
+    files->time_ns = malloc(time_bytes);
+    if (files->time_ns) memset(files->time_ns, 0xff, time_bytes); // -1
     files->row_of = calloc(log_file_count(log) + 1, sizeof *files->row_of);
     RETURN_IF(!files->time_ns || !files->row_of, -ENOMEM);
     return assign_columns(files);
@@ -71,14 +74,18 @@ int64_t files_row_time_ns(const struct files_row *row) {
            files_row_ns(row, COUNTER_META_TIME);
 }
 
+int64_t files_time_ns(const struct files *files, size_t index) {
+    const int64_t *ns = files->time_ns[index];
+    return ns[FILES_OF_MPIIO] >= 0 ? ns[FILES_OF_MPIIO] : ns[FILES_OF_OTHERS];
+}
+
 static int choose(struct files *files) {
     size_t all = log_file_count(files->log), used = 0;
     struct order *order = malloc((all + 1) * sizeof *order);
     RETURN_IF(!order, -ENOMEM);
     for (size_t i = 0; i < all; i++) {
-        const int64_t *ns = files->time_ns[i];
-        int64_t own_ns = ns[FILES_OF_MPIIO] ? ns[FILES_OF_MPIIO] : ns[FILES_OF_OTHERS];
-        if (own_ns) order[used++] = (struct order){(uint64_t)own_ns, i};
+        int64_t own_ns = files_time_ns(files, i);
+        if (own_ns >= 0) order[used++] = (struct order){own_ns, i};
     }
     order_sort(order, used);
     files->rows = used < FILES_SHOWN ? used : FILES_SHOWN;
@@ -100,8 +107,8 @@ static enum files_of of_layer(unsigned layer) { return layer == LAYER_MPIIO ? FI
 int files_add_record(const struct log_stats_record *record, void *context) {
     struct files *files = context;
     if (!record->file || !record->process || record->process->is_launcher) return 0;
-    files->time_ns[log_file_index(files->log, record->file)][of_layer(record->layer)] +=
-        1 + (int64_t)counters_time(&record->counters);
+    int64_t *ns = &files->time_ns[log_file_index(files->log, record->file)][of_layer(record->layer)];
+    *ns = (*ns < 0 ? 0 : *ns) + (int64_t)counters_time(&record->counters);
     return log_record_store_add(&files->records, record);
 }
 

@@ -28,7 +28,7 @@ struct files_row {
 
 struct files {
     const struct log *log;
-    int64_t (*time_ns)[FILES_OF]; // by index in the log's table: of the counters; a used file never has 0
+    int64_t (*time_ns)[FILES_OF]; // by index in the log's table: of the counters; -1: not used
     uint32_t *row_of;      // by index in the log's table: index in `row` + 1, 0: none; set when the files are selected
     struct files_row *row; // most time first
     size_t rows;
@@ -49,5 +49,12 @@ void files_free(struct files *files);
 int64_t files_row_ns(const struct files_row *row, unsigned counter);
 int64_t files_row_time_ns(const struct files_row *row); // reading, writing and metadata
 
+// The same of any file, by its index in the log's table; -1: it was not used.
+int64_t files_time_ns(const struct files *files, size_t index);
+
 // A list of at most `most` objects.
 void files_json(const struct files *files, struct json_out *json, size_t most);
+
+// All used files, the most time first, each as a list of a few values.
+struct summary;
+int file_list_json(const struct files *files, const struct summary *summary, struct json_out *json, size_t most);

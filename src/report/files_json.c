@@ -1,4 +1,9 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/err.h"
 #include "base/json_keys.h"
+#include "base/order.h"
 #include "report/files.h"
 #include "summary/summary.h"
 
@@ -86,4 +91,25 @@ void files_json(const struct files *files, struct json_out *json, size_t most) {
     json_array(json);
     for (size_t i = 0; i < files->rows && i < most; i++) row_json(files, &files->row[i], json);
     json_close(json);
+}
+
+int file_list_json(const struct files *files, const struct summary *summary, struct json_out *json, size_t most) {
+    size_t count = summary->file_count;
+    struct order *order = malloc((count + 1) * sizeof *order);
+    RETURN_IF(!order, -ENOMEM);
+    for (size_t i = 0; i < count; i++) {
+        size_t index = log_file_index(files->log, summary->files[i].file);
+        order[i] = (struct order){files_time_ns(files, index), i};
+    }
+    order_sort(order, count);
+    json_array(json);
+    for (size_t i = 0; i < count && i < most; i++) {
+        const struct summary_file *file = &summary->files[order[i].index];
+        json_array_of(json, m_text(NULL, file->file->name), m_seconds(NULL, order[i].key),
+                      m_number(NULL, file->bytes[DIRECTION_READ]), m_number(NULL, file->bytes[DIRECTION_WRITE]),
+                      m_number(NULL, file->opens));
+    }
+    json_close(json);
+    free(order);
+    return 0;
 }

@@ -88,7 +88,7 @@ static void point_json(const struct space *space, const struct space_point *poin
                                  : process && process->has_rank ? process->rank
                                                                 : 0),
                   m_number(NULL, point->tick), m_number(NULL, point->offset), m_number(NULL, point->size),
-                  m_number(NULL, point->is_write), m_signed(NULL, file));
+                  m_number(NULL, point->is_write), m_signed(NULL, file), m_seconds(NULL, point->start_ns));
 }
 
 int space_json(const struct space *space, const struct model *model, struct json_out *json, size_t most,

@@ -126,7 +126,21 @@ static void write_summary(const struct page *page, struct json_out *json) {
 
 static const struct section {
     const char *key;
-    enum { TITLE, LOG, FINDINGS, JOB, TIMELINE, PHASES, SPACE, LAYERS, FILES, DEVICES, PREDICTIONS, SUMMARY } id;
+    enum {
+        TITLE,
+        LOG,
+        FINDINGS,
+        JOB,
+        TIMELINE,
+        PHASES,
+        SPACE,
+        LAYERS,
+        FILES,
+        FILE_LIST,
+        DEVICES,
+        PREDICTIONS,
+        SUMMARY
+    } id;
     size_t most;
     size_t limit_bytes;
     bool in_index;   // known before the events are read
@@ -141,6 +155,7 @@ static const struct section {
     {"space", SPACE, SPACE_POINTS, 330 * KIB, false, "space: some of its points"},
     {"layers", LAYERS, 128, 200 * KIB, false, "layers: processes with little time, and trees"},
     {"files", FILES, FILES_SHOWN, 250 * KIB, false, "files: those with little time"},
+    {"file_list", FILE_LIST, 5000, 500 * KIB, false, "file_list: files with little time"},
     {"devices", DEVICES, 500, 80 * KIB, true, "devices: some samples"},
     {"predictions", PREDICTIONS, 0, 0, true, NULL},
     {"summary", SUMMARY, 0, 64 * KIB, true, "summary"},
@@ -174,6 +189,7 @@ static int write_part(void *context, struct json_out *json) {
     case SPACE: return space_json(&page->collect.space, model, json, most, NAME_BYTES);
     case LAYERS: return layers_json(&page->collect.layers, json, most, most / 8, most / 2);
     case FILES: files_json(&page->collect.files, json, most); break;
+    case FILE_LIST: return file_list_json(&page->collect.files, &page->summary, json, most);
     case DEVICES: write_devices(page, json, most); break;
     case PREDICTIONS: break; // JSON already: write_predictions
     case SUMMARY: write_summary(page, json); break;

@@ -97,8 +97,23 @@ void timeline_free(struct timeline *timeline) {
 
 // --- threads
 
+// A process that executes another program stays in its row, which has the name of the last program.
+static bool goes_on(struct timeline *timeline, const struct log_process *process, uint32_t tid, uint32_t *row) {
+    for (uint32_t i = 0; i < timeline->rows; i++) {
+        struct timeline_row *known = &timeline->row[i];
+        bool is_same = known->tid == tid && known->process->pid == process->pid && known->process != process &&
+                       known->process->exit == EXIT_EXEC && !strcmp(known->process->host, process->host);
+        if (!is_same) continue;
+        known->process = process;
+        *row = i;
+        return true;
+    }
+    return false;
+}
+
 static int add_row(struct timeline *timeline, const struct log_process *process, uint32_t tid, uint32_t *row) {
     *row = NO_ROW;
+    if (goes_on(timeline, process, tid, row)) return 0;
     if (!timeline->process_shown[log_process_index(timeline->log, process)] || timeline->rows >= TIMELINE_MAX_ROWS) {
         timeline->rows_left_out++;
         return 0;

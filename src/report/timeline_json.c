@@ -12,23 +12,31 @@
 struct row_order {
     uint32_t row;
     const struct log_process *process;
+    int64_t busy_ns; // of all threads of a process without a rank
 };
 
 static int compare_rows(const void *a, const void *b) {
     const struct row_order *left = a, *right = b;
     int order = log_process_compare(left->process, right->process);
     if (order) return order;
+    if (left->busy_ns != right->busy_ns) return left->busy_ns > right->busy_ns ? -1 : 1;
     if (left->process->start_ns != right->process->start_ns)
         return left->process->start_ns < right->process->start_ns ? -1 : 1;
     if (left->process != right->process) return left->process < right->process ? -1 : 1;
     return left->row < right->row ? -1 : 1;
 }
 
+// The program, by the end of its name: "python3 4711".
+static const char *program_name(const struct log_process *process) {
+    const char *exe = process->exe ? process->exe : "process", *slash = strrchr(exe, '/');
+    return slash && slash[1] ? slash + 1 : exe;
+}
+
 static void row_json(const struct timeline_row *row, unsigned number_in_process, size_t id, struct json_out *json) {
-    char name[64], thread[32] = "";
+    char name[128], thread[32] = "";
     const struct log_process *process = row->process;
     if (number_in_process) snprintf(thread, sizeof thread, ", thread %u", number_in_process + 1);
-    snprintf(name, sizeof name, process->has_rank ? "rank %lld%s" : "process %lld%s",
+    snprintf(name, sizeof name, "%.64s %lld%s", process->has_rank ? "rank" : program_name(process),
              (long long)(process->has_rank ? process->rank : process->pid), thread);
     json_object_of(json, m_number("id", id), m_signed_if("rank", process->has_rank, process->rank),
                    m_number("pid", process->pid), m_signed_if("tid", row->tid, row->tid), m_text("host", process->host),
@@ -39,7 +47,12 @@ static void row_json(const struct timeline_row *row, unsigned number_in_process,
 static int rows_json(const struct timeline *timeline, struct json_out *json, uint32_t *place) {
     struct row_order *order = malloc((timeline->rows + 1) * sizeof *order);
     RETURN_IF(!order, -ENOMEM);
-    for (uint32_t i = 0; i < timeline->rows; i++) order[i] = (struct row_order){i, timeline->row[i].process};
+    for (uint32_t i = 0; i < timeline->rows; i++) {
+        const struct log_process *process = timeline->row[i].process;
+        order[i] = (struct row_order){i, process, 0};
+        for (uint32_t k = 0; k < timeline->rows && !process->has_rank; k++)
+            order[i].busy_ns += timeline->row[k].process == process ? timeline->row[k].busy_ns : 0;
+    }
     if (timeline->rows > 1) qsort(order, timeline->rows, sizeof *order, compare_rows);
     key_array(json, "lanes");
     unsigned number = 0;

@@ -2,9 +2,11 @@
 import {
     assert,
     drawAll,
+    folder,
     json,
     open,
     option,
+    recordCommand,
     recordExample,
     report,
     runTests,
@@ -13,6 +15,7 @@ import {
     texts,
     withoutWebGL,
 } from './harness.mjs';
+import { join } from 'node:path';
 import { near } from './numbers.mjs';
 
 let page;
@@ -71,19 +74,30 @@ test('the mouse moves and zooms the timeline', async () => {
     await page.mouse.dblclick(x, y);
     const nearer = await view();
     assert.ok(length(nearer) < length(whole) * 0.6);
-    await page.mouse.move(x, y);
-    await page.mouse.down();
-    await page.mouse.move(x - 120, y, { steps: 4 });
+    const drag = async () => {
+        await page.mouse.move(x, y);
+        await page.mouse.down();
+        await page.mouse.move(x - 120, y, { steps: 4 });
+    };
+    await page.keyboard.down('Shift');
+    await drag();
     await page.mouse.up();
+    await page.keyboard.up('Shift');
     const moved = await view();
     assert.ok(moved[0] > nearer[0] && near(length(moved), length(nearer)));
+    await drag();
+    assert.ok(await page.locator('.range').isVisible(), 'the range is shown while it is dragged');
+    await page.mouse.up();
+    assert.ok(!(await page.locator('.range').isVisible()));
+    const chosen = await view();
+    assert.ok(length(chosen) < length(moved) * 0.5 && chosen[0] > moved[0] && chosen[1] < moved[1]);
     await page.keyboard.down('Control');
     await page.mouse.wheel(0, -200);
     await page.keyboard.up('Control');
     await page.waitForFunction((before) => {
         const [axis] = window.ioseerPage.chart('timeline').getOption().xAxis;
         return axis.max - axis.min < before * 0.9;
-    }, length(moved));
+    }, length(chosen));
     await page.getByRole('button', { name: 'All', exact: true }).click();
 });
 
@@ -199,6 +213,28 @@ test('a file is chosen by keyboard', async () => {
     assert.equal(await rows.nth(last).getAttribute('aria-selected'), 'true');
 });
 
+test('files are found by words of their names', async () => {
+    const field = page.getByRole('searchbox', { name: 'Search files' });
+    const names = () => texts(page, '#files .table tbody tr th');
+    const everything = await names();
+    await field.fill('no such name anywhere');
+    assert.deepEqual(await names(), []);
+    const [first] = everything;
+    const word = first.split('/').at(-1).slice(-4).toUpperCase();
+    await field.fill(word);
+    const found = await names();
+    assert.ok(found.length > 0 && found.every((name) => name.toUpperCase().includes(word)), `${word}: ${found}`);
+    await field.fill('');
+    assert.deepEqual(await names(), everything);
+});
+
+test('the longest calls are shown in the timeline', async () => {
+    const whole = await view();
+    await page.locator('#layers').getByRole('button', { name: 'Show in the timeline' }).first().click();
+    assert.ok(length(await view()) < length(whole));
+    await page.getByRole('button', { name: 'All', exact: true }).click();
+});
+
 test('light and dark', async () => {
     const text = () => page.evaluate(() => getComputedStyle(document.body).color);
     const before = await text();
@@ -235,6 +271,19 @@ test('without WebGL the space is shown from its sides', async () => {
     await drawAll(plain);
     assert.equal(await plain.locator('#chart-space').count(), 0);
     assert.equal((await plain.locator('.sides canvas').count()) >= 3, true);
+    assert.deepEqual(plain.complaints, []);
+    await plain.close();
+});
+
+test('without MPI the space has time instead of ticks', async () => {
+    const plain = await open(report(recordCommand('plain', ['sh', '-c', 'dd if=/dev/zero of=x bs=4k count=20'])));
+    await see(plain, 'space-when-offset');
+    const { series } = await option(plain, 'space-when-offset', 'series');
+    const times = series.flatMap(({ data }) => data.map(({ value }) => value[0]));
+    assert.ok(times.length >= 20 && new Set(times).size > 10);
+    const { lanes } = json('report', join(folder, 'plain.ioseer')).timeline;
+    assert.equal(new Set(lanes.map(({ pid }) => pid)).size, lanes.length, 'each process has one row');
+    assert.match(lanes[0].name, /^dd \d+$/);
     assert.deepEqual(plain.complaints, []);
     await plain.close();
 });

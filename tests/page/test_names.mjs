@@ -56,7 +56,7 @@ test('every file can be chosen and its charts be pointed at', async () => {
     assert.ok(number >= 12);
     for (let at = 0; at < number; at++) await rows.nth(at).click();
     // Tips contain names too.
-    for (const id of ['timeline', 'space-tick-offset']) {
+    for (const id of ['timeline', 'space-when-offset']) {
         const chart = page.locator(`#chart-${id}`);
         await chart.scrollIntoViewIfNeeded();
         const box = await chart.boundingBox();

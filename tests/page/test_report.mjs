@@ -16,7 +16,7 @@ import {
 } from './harness.mjs';
 import { bytes, count, near, percent, seconds, sum } from './numbers.mjs';
 
-const charts = ['timeline', 'space-tick-offset', 'layers-ranks', 'layers-calls', 'file-sizes', 'file-heat'];
+const charts = ['timeline', 'space-when-offset', 'layers-ranks', 'layers-calls', 'file-sizes', 'file-heat'];
 
 // What the verbs say about a log; calls are those that the program itself made.
 function facts(log) {
@@ -137,7 +137,7 @@ async function checkSpace(page, { calls, document }) {
     const transfers = calls.filter((call) => ['read', 'write'].includes(call.class) && call.offset !== null);
     if (!sampled) assert.equal(points.length, transfers.length);
     const chosen = await page.evaluate(() => document.querySelector('.space-head select')?.value ?? null);
-    const { series } = await option(page, 'space-tick-offset', 'series');
+    const { series } = await option(page, 'space-when-offset', 'series');
     const drawn = sum(series.map(({ data }) => data.length));
     const names = files.map((name) => name.slice(name.lastIndexOf('/') + 1));
     const expected = points.filter((point) => chosen === null || chosen === 'all files' || names[point[6]] === chosen);

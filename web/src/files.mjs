@@ -5,7 +5,23 @@ import { bytes, count, path, percent, plural, seconds, shorten, times } from './
 import { facts, table } from './table.mjs';
 import { classColour, colour } from './theme.mjs';
 
-const spent = ({ seconds: time }) => time.read + time.write + time.meta;
+const spent = ({ seconds: time, total }) => (time ? time.read + time.write + time.meta : total);
+
+// Every file: those with details, and the others with a few figures.
+function allFiles({ files, file_list: list }) {
+    const known = new Set(files.map(({ name }) => name));
+    const others = (list ?? []).filter(([name]) => !known.has(name));
+    return [
+        ...files,
+        ...others.map(([name, total, read, written, opens]) => ({
+            name,
+            total,
+            bytes_read: read,
+            bytes_written: written,
+            opens,
+        })),
+    ];
+}
 
 function columns() {
     const number = (title, value, format) => ({ title, number: true, value, cell: (file) => format(value(file)) });
@@ -13,23 +29,26 @@ function columns() {
         title: `${title}, time`,
         number: true,
         value,
-        cell: (file) => [h('span', {}, bytes(value(file))), h('span', { class: 'second' }, seconds(time(file)))],
+        cell: (file) => [
+            h('span', {}, bytes(value(file))),
+            time(file) !== undefined && h('span', { class: 'second' }, seconds(time(file))),
+        ],
     });
     return [
         { title: 'File', heading: true, value: ({ name }) => name, cell: ({ name }) => path(name) },
         moved(
             'Read',
             (file) => file.bytes_read,
-            (file) => file.seconds.read,
+            (file) => file.seconds?.read,
         ),
         moved(
             'Written',
             (file) => file.bytes_written,
-            (file) => file.seconds.write,
+            (file) => file.seconds?.write,
         ),
         number('Opens', (file) => file.opens, count),
-        number('Ranks', (file) => file.ranks || file.processes, count),
-        number('Metadata', (file) => file.seconds.meta, seconds),
+        number('Ranks', (file) => file.ranks || file.processes || null, count),
+        number('Metadata', (file) => file.seconds?.meta ?? null, seconds),
         number('Total time', spent, seconds),
     ];
 }
@@ -271,10 +290,17 @@ export function filesSection(document, { actions }) {
         height: 170,
         build: () => buildHeat(chosen, isMpi),
     });
+    const details = h('div', {}, h('div', { class: 'halves' }, sizes.element, lists), heat.element, counters);
     const show = (file) => {
-        chosen = file;
         replace(name, file.name);
-        replace(kept, storage(file));
+        replace(
+            kept,
+            storage(file),
+            !file.layers && h('p', { class: 'quiet' }, 'Only files with more time have details here.'),
+        );
+        details.hidden = !file.layers;
+        if (!file.layers) return;
+        chosen = file;
         replace(lists, frequent(file.strides, 'Frequent strides'), frequent(file.common_sizes ?? [], 'Frequent sizes'));
         replace(counters, counterTables(file.layers));
         sizes.place.hidden = [...file.sizes.read, ...file.sizes.write].every((number) => number === 0);
@@ -284,17 +310,24 @@ export function filesSection(document, { actions }) {
         sizes.redraw();
         heat.redraw();
     };
-    const list = table(columns(), files, { caption: 'Files', sort: [6, true], first: 12, onChoose: show });
+    const all = allFiles(document);
+    const list = table(columns(), all, {
+        caption: 'Files',
+        sort: [6, true],
+        first: 12,
+        onChoose: show,
+        search: (file) => file.name,
+    });
     show(chosen);
     list.choose(chosen);
     actions.showFile = (wanted) => {
-        const file = files.find((other) => other.name === wanted);
+        const file = all.find((other) => other.name === wanted);
         if (file) list.choose(file);
         element.scrollIntoView({ block: 'start' });
     };
-    const total = files.reduce((sum, file) => sum + spent(file), 0);
+    const total = all.reduce((sum, file) => sum + spent(file), 0);
     const words =
-        `${plural(files.length, 'file')} listed. ${shorten(longest.name, 60)} took the most time: ` +
+        `${plural(all.length, 'file')} listed. ${shorten(longest.name, 60)} took the most time: ` +
         seconds(spent(longest)) +
         (total > 0 ? `, ${percent(spent(longest) / total)} of the time of all files.` : '.');
     const element = section(
@@ -307,9 +340,7 @@ export function filesSection(document, { actions }) {
             { class: 'file', id: 'file-chosen', 'aria-live': 'polite' },
             name,
             kept,
-            h('div', { class: 'halves' }, sizes.element, lists),
-            heat.element,
-            counters,
+            details,
         ),
     );
     return element;

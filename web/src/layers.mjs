@@ -1,6 +1,6 @@
 // Where the time goes below the program: per process, per call, and in one call.
 import { axis, figure, legend, timeScale, tip, tooltip } from './chart.mjs';
-import { choice, h, printable, replace, section, select } from './dom.mjs';
+import { button, choice, h, printable, replace, section, select } from './dom.mjs';
 import { baseName, bytes, capital, count, percent, plural, seconds, shorten, times } from './format.mjs';
 import { table } from './table.mjs';
 import { layerColour } from './theme.mjs';
@@ -270,7 +270,10 @@ const treeTitles = [
     ['File'],
 ];
 
-function treeTable(call) {
+const timelineLink = (root, actions) =>
+    button('Show in the timeline', () => actions.zoomTo(root.start, root.start + root.duration), { class: 'link' });
+
+function treeTable(call, actions) {
     if (!call?.tree?.length) return h('p', { class: 'quiet' }, 'The calls below this one are not known.');
     const [root] = call.tree;
     const below = call.tree.filter(({ parent }) => parent === root.id);
@@ -282,7 +285,7 @@ function treeTable(call) {
             : `${plural(call.tree.length - 1 + (call.tree_cut ?? 0), 'call')} below it, ` +
               `which take ${percent(root.duration > 0 ? Math.min(1, inside / root.duration) : 0)} of its time.`);
     return [
-        h('p', { class: 'message' }, words),
+        h('p', { class: 'message' }, words, ' ', timelineLink(root, actions)),
         h(
             'div',
             { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Tree of the call' },
@@ -310,7 +313,7 @@ function treeTable(call) {
 
 function treeOf(layers, server, actions) {
     const place = h('div', { class: 'call' });
-    const show = (call) => replace(place, treeTable(call));
+    const show = (call) => replace(place, treeTable(call, actions));
     const heading = h('h3', {}, 'The tree of one call');
     actions.showCall = async (id, start) => {
         const known = layers.slowest.find((call) => call.id === id);
@@ -319,7 +322,7 @@ function treeOf(layers, server, actions) {
             replace(
                 place,
                 known
-                    ? treeTable(known)
+                    ? treeTable(known, actions)
                     : h(
                           'p',
                           { class: 'quiet' },

@@ -1,10 +1,10 @@
-// Each transfer as a point of tick x process x offset: in 3-D, and as three projections.
+// Each transfer as a point of tick (without MPI: time) x process x offset: in 3-D, and as three projections.
 import { axis, byteScale, figure, tip, tooltip } from './chart.mjs';
 import { button, h, select, swatch } from './dom.mjs';
-import { baseName, bytes, count, plural, shorten } from './format.mjs';
+import { baseName, bytes, capital, count, plural, seconds, shorten } from './format.mjs';
 import { colour, phaseColours, phaseSeriesIndex } from './theme.mjs';
 
-const [PHASE, RANK, TICK, OFFSET, SIZE, IS_WRITE, FILE] = [0, 1, 2, 3, 4, 5, 6];
+const [PHASE, RANK, TICK, OFFSET, SIZE, IS_WRITE, FILE, START] = [0, 1, 2, 3, 4, 5, 6, 7];
 const symbols = ['triangle', 'circle']; // of reads and writes
 const home = { alpha: 18, beta: 30, distance: 250 };
 
@@ -20,7 +20,8 @@ function pointTip(point, files) {
     return tip(point[IS_WRITE] ? 'Write' : 'Read', [
         ['phase', point[PHASE] < 0 ? null : point[PHASE]],
         ['rank', point[RANK]],
-        ['tick', count(point[TICK])],
+        ['tick', point[TICK] > 0 ? count(point[TICK]) : null],
+        ['start', point[START] === undefined ? null : seconds(point[START])],
         ['offset', `${count(point[OFFSET])} (${bytes(point[OFFSET])})`],
         ['size', bytes(point[SIZE])],
         ['file', shorten(files[point[FILE]] ?? '', 60)],
@@ -43,7 +44,9 @@ function pointSeries(points, document, place, more) {
     }));
 }
 
+// A program without MPI has no ticks: its points are shown over time.
 const axes = {
+    time: { name: 'time', index: START, format: seconds, max: 'dataMax' },
     tick: { name: 'tick', index: TICK, format: count, minInterval: 1, max: 'dataMax' },
     process: { name: 'process', index: RANK, format: count, minInterval: 1 },
     offset: { name: 'offset', index: OFFSET, format: bytes },
@@ -69,7 +72,7 @@ function axis3D({ name, format, minInterval, max }, scale) {
     };
 }
 
-function buildSpace(points, document, view) {
+function buildSpace(points, document, view, when) {
     const { files } = document.space;
     return {
         tooltip: tooltip({ formatter: ({ value }) => pointTip(value.slice(3), files) }),
@@ -92,10 +95,10 @@ function buildSpace(points, document, view) {
             environment: 'none',
             postEffect: { enable: false },
         },
-        xAxis3D: axis3D(axes.tick),
+        xAxis3D: axis3D(axes[when]),
         yAxis3D: axis3D(axes.process),
         zAxis3D: axis3D(axes.offset, byteScale(extent(points, OFFSET)[1], 5)),
-        series: pointSeries(points, document, (point) => [point[TICK], point[RANK], point[OFFSET]], {
+        series: pointSeries(points, document, (point) => [point[axes[when].index], point[RANK], point[OFFSET]], {
             type: 'scatter3D',
             symbolSize: points.length > 2000 ? 5 : 9,
         }),
@@ -138,10 +141,10 @@ function spaceFigure(state, message) {
     const tool = (text, key, label) => button(text, () => turn(key), { 'aria-label': label, title: label });
     const space = figure({
         id: 'space',
-        title: 'Tick × process × offset',
+        title: `${capital(state.when)} × process × offset`,
         message,
         height: 480,
-        build: () => buildSpace(state.points(), state.document, view),
+        build: () => buildSpace(state.points(), state.document, view, state.when),
         controls: h(
             'div',
             { class: 'tools', role: 'group', 'aria-label': 'Rotate the chart' },
@@ -194,8 +197,8 @@ function buildSide(points, document, [across, up]) {
 
 function sideFigure(state, across, up, message) {
     return figure({
-        id: `space-${across}-${up}`,
-        title: `${up[0].toUpperCase()}${up.slice(1)} by ${across}`,
+        id: `space-${across === state.when ? 'when' : across}-${up}`,
+        title: `${capital(up)} by ${across}`,
         message,
         height: 260,
         build: () => buildSide(state.points(), state.document, [across, up]),
@@ -211,17 +214,19 @@ function extent(points, index) {
     return [low, high];
 }
 
-function messages(points) {
+function messages(points, when) {
     const writes = points.filter((point) => point[IS_WRITE]).length;
     const [, lastOffset] = extent(points, OFFSET);
-    const [firstTick, lastTick] = extent(points, TICK);
+    const { index, format } = axes[when];
+    const [first, last] = extent(points, index).map(format);
     const [firstRank, lastRank] = extent(points, RANK);
     const who = firstRank === lastRank ? `process ${firstRank}` : `processes ${firstRank} to ${lastRank}`;
+    const span = when === 'tick' ? `ticks ${first} to ${last}` : `${first} to ${last}`;
     return {
         space:
             `${plural(writes, 'write')} and ${plural(points.length - writes, 'read')} of ${who}, ` +
-            `ticks ${count(firstTick)} to ${count(lastTick)}, offsets up to ${bytes(lastOffset)}.`,
-        tick: `When each part of the file is accessed: ticks ${count(firstTick)} to ${count(lastTick)}.`,
+            `${span}, offsets up to ${bytes(lastOffset)}.`,
+        tick: `When each part of the file is accessed: ${span}.`,
         process: `Which part of the file each process accesses: ${who}.`,
         when: 'When each process accesses the file.',
     };
@@ -260,17 +265,22 @@ export function spaceFigures(document) {
     const files = filesByPoints(space);
     // Offsets of different files are unrelated, so one file is shown at a time. With many files, one alone says little.
     let shown = files[0].number * 4 >= space.points.length ? files[0].file : null;
-    const state = { document, points: () => space.points.filter((point) => shown === null || point[FILE] === shown) };
-    const said = messages(state.points());
+    const when = space.points.some((point) => point[TICK] > 0) ? 'tick' : 'time';
+    const state = {
+        document,
+        when,
+        points: () => space.points.filter((point) => shown === null || point[FILE] === shown),
+    };
+    const said = messages(state.points(), when);
     const view = hasWebGL() ? spaceFigure(state, said.space) : null;
     const sides = [
-        sideFigure(state, 'tick', 'offset', said.tick),
+        sideFigure(state, when, 'offset', said.tick),
         sideFigure(state, 'process', 'offset', said.process),
-        sideFigure(state, 'tick', 'process', said.when),
+        sideFigure(state, when, 'process', said.when),
     ];
     const show = (file) => {
         shown = file;
-        const now = messages(state.points());
+        const now = messages(state.points(), when);
         view?.say(now.space);
         for (const [index, text] of [now.tick, now.process, now.when].entries()) sides[index].say(text);
         for (const chart of [view, ...sides]) chart?.redraw();
@@ -291,7 +301,8 @@ export function spaceFigures(document) {
         h(
             'p',
             { class: 'intro' },
-            'The tick is a logical clock: it counts the MPI calls of a process. Each point is a transfer.',
+            when === 'tick' && 'The tick is a logical clock: it counts the MPI calls of a process. ',
+            'Each point is a transfer.',
             space.sampled && ` One of ${count(space.every)} transfers of a thread is shown.`,
         ),
         legend(document),

@@ -10,7 +10,8 @@ function compare(a, b) {
 }
 
 // columns: [{title, cell(row), value(row), number, hint}]; columns without `value` cannot be sorted.
-// options: {caption, sort: [column index, descending], first, onChoose(row), rowAttributes(row)}.
+// options: {caption, sort: [column index, descending], first, onChoose(row), rowAttributes(row), search(row)}. With
+// `search`, a field above the table keeps the rows whose text has all the words.
 export function table(columns, rows, options = {}) {
     const body = h('tbody');
     const more = h('div', { class: 'more' });
@@ -18,6 +19,7 @@ export function table(columns, rows, options = {}) {
     let [by, descending] = options.sort ?? [null, false];
     let all = rows.length <= first + 3;
     let chosen = null;
+    let words = [];
 
     function choose(row) {
         chosen = row;
@@ -45,16 +47,24 @@ export function table(columns, rows, options = {}) {
         return element;
     }
 
+    function found(row) {
+        const text = options.search(row).toLowerCase();
+        return words.every((word) => text.includes(word));
+    }
+
     function show() {
+        const kept = words.length > 0 ? rows.filter(found) : rows;
         const sorted =
             by === null
-                ? rows
-                : [...rows].sort((a, b) => (descending ? -1 : 1) * compare(columns[by].value(a), columns[by].value(b)));
+                ? kept
+                : [...kept].sort((a, b) => (descending ? -1 : 1) * compare(columns[by].value(a), columns[by].value(b)));
         replace(body, (all ? sorted : sorted.slice(0, first)).map(line));
         replace(
             more,
+            words.length > 0 && h('span', { class: 'quiet' }, `${count(kept.length)} of ${count(rows.length)} match. `),
             !all &&
-                button(`Show all ${count(rows.length)}`, () => {
+                kept.length > first &&
+                button(`Show all ${count(kept.length)}`, () => {
                     all = true;
                     show();
                 }),
@@ -82,9 +92,17 @@ export function table(columns, rows, options = {}) {
                 : title,
         ),
     );
+    const field =
+        options.search &&
+        h('input', { type: 'search', placeholder: 'Search', 'aria-label': `Search ${options.caption.toLowerCase()}` });
+    field?.addEventListener('input', () => {
+        words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+        show();
+    });
     const element = h(
         'div',
         { class: 'table' },
+        field && h('div', { class: 'search' }, field),
         h(
             'div',
             { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': options.caption },

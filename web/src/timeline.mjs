@@ -509,11 +509,32 @@ export function timelineSection(document, { server, actions }) {
     chart.place.tabIndex = 0;
     chart.place.setAttribute('role', 'application');
     followKeys(chart.place, view);
-    followMouse(chart.place, view, (event) => {
+    const range = h('div', { class: 'range', hidden: true, 'aria-hidden': 'true' });
+    chart.place.parentElement.append(range);
+    const across = (event) => {
         const { left, right } = layout.rows[0];
         const box = chart.place.getBoundingClientRect();
-        return view.from + ((view.to - view.from) * (event.clientX - box.left - left)) / (box.width - left - right);
-    });
+        return { x: event.clientX - box.left, left, width: box.width - left - right };
+    };
+    const timeAt = (event) => {
+        const { x, left, width } = across(event);
+        return view.from + ((view.to - view.from) * (x - left)) / width;
+    };
+    const mark = (start, event) => {
+        range.hidden = !start;
+        if (!start) return;
+        const { left, width } = across(start);
+        const [from, to] = [start, event]
+            .map((at) => Math.min(left + width, Math.max(left, across(at).x)))
+            .sort((a, b) => a - b);
+        const box = chart.place.getBoundingClientRect();
+        const around = chart.place.parentElement.getBoundingClientRect();
+        range.style.left = `${box.left - around.left + from}px`;
+        range.style.top = `${box.top - around.top}px`;
+        range.style.width = `${to - from}px`;
+        range.style.height = `${box.height}px`;
+    };
+    followMouse(chart.place, view, timeAt, mark);
     chart.onStart((instance) =>
         instance.on('click', ({ seriesName, value }) => {
             if (seriesName === 'phases') actions.showPhase(placed[value[3]].phase.id);
@@ -533,7 +554,8 @@ export function timelineSection(document, { server, actions }) {
         h(
             'p',
             { class: 'intro' },
-            'Drag to move. Double-click to zoom in, with Shift to zoom out; or use Ctrl and the wheel. Keys: arrows, Home.',
+            'Drag over a range to zoom to it, with Shift to move. Double-click to zoom in, with Shift to zoom out; ' +
+                'or use Ctrl and the wheel. Keys: arrows, Home.',
         ),
         chart.element,
         shown,

@@ -50,24 +50,38 @@ export function followKeys(place, view) {
     });
 }
 
-// Mouse: drag to move, double click or Ctrl and the wheel to zoom; a wheel alone scrolls the page.
-export function followMouse(place, view, timeAt) {
+const smallestDrag = 4; // pixels; less is a click
+
+// Mouse: drag to zoom to a range, with Shift to move; double click or Ctrl and the wheel to zoom; a wheel alone scrolls
+// the page. mark(from, to) shows the range while it is dragged; without arguments it shows none.
+export function followMouse(place, view, timeAt, mark) {
+    let start = null;
     let last = null;
+    const end = () => {
+        start = last = null;
+        mark();
+    };
     place.addEventListener('pointerdown', (event) => {
-        last = event.button === 0 ? event : null;
+        start = last = event.button === 0 ? event : null;
     });
     addEventListener('pointermove', (event) => {
-        if (!last) return;
+        if (!start) return;
         if (event.buttons === 0) {
-            last = null;
+            end();
             return;
         }
-        const moved = timeAt(event) - timeAt(last);
+        if (start.shiftKey) {
+            const moved = timeAt(event) - timeAt(last);
+            view.set(view.from - moved, view.to - moved);
+        } else mark(start, event);
         last = event;
-        view.set(view.from - moved, view.to - moved);
     });
-    addEventListener('pointerup', () => {
-        last = null;
+    addEventListener('pointerup', (event) => {
+        if (start && !start.shiftKey && Math.abs(event.clientX - start.clientX) >= smallestDrag) {
+            const [from, to] = [timeAt(start), timeAt(event)].sort((a, b) => a - b);
+            view.set(Math.max(from, view.from), Math.min(to, view.to));
+        }
+        if (start) end();
     });
     place.addEventListener('dblclick', (event) => view.zoom(event.shiftKey ? 2 : 0.5, timeAt(event)));
     place.addEventListener(
