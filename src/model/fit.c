@@ -25,6 +25,8 @@ enum term_kind {
     TERM_RAMP,       // (idP-m)*((idP+np-m)/np): rises from rank m on
     TERM_PHASE,      // ph-1
     TERM_RANK_PHASE, // idP*(ph-1)
+    TERM_ROUND,      // (ph-1)/m
+    TERM_TURN,       // (ph-1)%m
 };
 
 struct term {
@@ -52,11 +54,17 @@ static int64_t term_value(const struct term *term, const struct fit_point *point
     case TERM_RAMP: return (idp - term->m) * ((idp + np - term->m) / np);
     case TERM_PHASE: return point->ph - 1;
     case TERM_RANK_PHASE: return idp * (point->ph - 1);
+    case TERM_ROUND: return (point->ph - 1) / term->m;
+    case TERM_TURN: return (point->ph - 1) % term->m;
     }
     return 0;
 }
 
-static bool is_of_rank(const struct term *term) { return term->kind != TERM_ONE && term->kind != TERM_PHASE; }
+static bool is_of_phase(const struct term *term) { return term->kind >= TERM_PHASE; }
+
+static bool is_of_rank(const struct term *term) {
+    return term->kind == TERM_RANK_PHASE || (term->kind != TERM_ONE && !is_of_phase(term));
+}
 
 struct text {
     char *start;
@@ -114,15 +122,24 @@ static void append_rank(struct text *text, const struct term *term, int64_t np) 
     }
 }
 
+static void append_phase(struct text *text, const struct term *term) {
+    switch (term->kind) {
+    case TERM_ROUND: append(text, "((ph-1)/%" PRId64 ")", term->m); break;
+    case TERM_TURN: append(text, "((ph-1)%%%" PRId64 ")", term->m); break;
+    default: append(text, "(ph-1)");
+    }
+}
+
 // Writes rank, factor and phase, where they exist: idP*8*rs, 3*np*rs*(ph-1), idP*rs*(ph-1), 64.
 static void append_term(struct text *text, const struct term *term, int64_t factor, const struct fit_input *input) {
     bool has_rank = is_of_rank(term);
-    bool has_phase = term->kind == TERM_PHASE || term->kind == TERM_RANK_PHASE;
+    bool has_phase = is_of_phase(term);
     bool has_factor = factor != 1 || term->kind == TERM_ONE;
     if (has_rank) append_rank(text, term, input->np);
     if (has_rank && has_factor) append(text, "*");
     if (has_factor) append_factor(text, factor, has_phase && !has_rank, input);
-    if (has_phase) append(text, has_rank || has_factor ? "*(ph-1)" : "(ph-1)");
+    if (has_phase && (has_rank || has_factor)) append(text, "*");
+    if (has_phase) append_phase(text, term);
 }
 
 // Writes the positive terms first: `1000 - idP*8` rather than `-idP*8 + 1000`. The constant comes last.
@@ -393,6 +410,35 @@ static int try_linear(struct search *search) {
     return 0;
 }
 
+// How many phases follow one step before the first that does not, by the rank of the first point; 0 if all follow it.
+// If all come in rounds of this length, more than two must have begun: two are more likely two rules.
+static int64_t phases_of_round(const struct fit_input *input) {
+    const struct fit_point *point = input->point, *start[3] = {NULL};
+    int64_t length = INT64_MAX, phases = 0;
+    for (size_t i = 0; i < input->count; i++) {
+        if (point[i].idp == point[0].idp && point[i].ph <= 2) start[point[i].ph] = &point[i];
+        if (point[i].ph > phases) phases = point[i].ph;
+    }
+    if (!start[1] || !start[2]) return 0;
+    __int128 step = (__int128)start[2]->value - start[1]->value;
+    for (size_t i = 0; i < input->count; i++) {
+        if (point[i].idp != point[0].idp || point[i].ph > length) continue;
+        if (point[i].value != start[1]->value + step * (point[i].ph - 1)) length = point[i].ph - 1;
+    }
+    return length < phases / 2 + phases % 2 ? length : 0;
+}
+
+// Rounds of phases: files with the same number of dumps each, or a gap after every few dumps.
+static int try_rounds(struct search *search) {
+    int64_t length = search->has_phases ? phases_of_round(search->input) : 0;
+    struct form form = {.count = 4,
+                        .term = {{.kind = TERM_ONE},
+                                 {.kind = TERM_RANK},
+                                 {.kind = TERM_ROUND, .m = length},
+                                 {.kind = TERM_TURN, .m = length}}};
+    return length ? try_form(search, &form) : 0;
+}
+
 // Lists divisors of np first, as programs use those.
 static void list_sides(struct search *search) {
     int64_t np = search->input->np;
@@ -527,6 +573,7 @@ int fit_expression(const struct fit_input *input, char text[FIT_TEXT_BYTES]) {
     look_over(&search);
     choose_sample(&search);
     int found = try_linear(&search);
+    if (!found) found = try_rounds(&search);
     if (!found) list_sides(&search);
     if (!found) found = try_grids(&search, 0);
     if (!found) found = try_ends(&search);

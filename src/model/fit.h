@@ -1,7 +1,8 @@
 // Finds the expression (model/expr.h) behind numbers: exact integer fitting over ranks and over the phases of a family.
 //
 // Forms are tried from simple to complicated, and the first one that gives every point exactly is used: a constant;
-// linear in idP, in ph, in both; with a product term idP*(ph-1); grids of processes in two and three dimensions; the
+// linear in idP, in ph, in both; with a product term idP*(ph-1); rounds of phases, linear in idP, (ph-1)/m and
+// (ph-1)%m; grids of processes in two and three dimensions; the
 // first or last rank apart; two blocks of ranks. Grids and blocks may have a term in ph too. They must be confirmed by
 // more ranks than they have coefficients, because a few ranks fit some grid by chance.
 #pragma once

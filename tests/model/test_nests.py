@@ -101,6 +101,18 @@ class Phase:
         return f'{name}.*.dat' if kind == 'own' and len(self.members) > 1 else None
 
 
+class Dumps:
+    """Each rank writes 8 KiB, one after the other; data moves before each dump."""
+
+    def __init__(self, base, step, *counts):
+        self.base, self.steps, self.counts = base, [0] * (len(counts) - 1) + [step], counts
+
+    def words(self):
+        loops = [word for count in self.counts for word in ('loop', count)]
+        transfer = ['move', 'write', 0, 8192, self.base, 8192, 1, 0, 0, *self.steps]
+        return ['posix', 'ranks', 0, 4, 1, *loops, *transfer, *['end'] * len(self.counts)]
+
+
 class Nests(TableTest):
     mpi = 'mpich'
 
@@ -148,6 +160,26 @@ class Nests(TableTest):
                 if phase.times == group[-1]['ph']:  # no other phase of the plan looks the same
                     self.assertNotIn(None, [row['offset_expr'] for row in group[0]['ops']])
         self.assertEqual(list(found), [])
+
+    def offsets(self, *plan):
+        """The expressions of the families, each with its number of phases."""
+        found = {}
+        for phase in self.run_plan(plan, 4)['phases']:
+            found.setdefault(phase['family'], []).append(phase['ops'][0]['offset_expr'])
+        return [(rows[0], len(rows)) for rows in found.values()]
+
+    def test_a_family_ends_where_its_rule_changes(self):
+        self.assertEqual(self.offsets(Dumps(0, 4 * 8192, 10), Dumps(10000000, 4 * 8192, 7)),
+                         [('idP*rs + np*rs*(ph-1)', 10), ('idP*rs + np*rs*(ph-1) + 10000000', 7)])
+        self.assertEqual(self.offsets(Dumps(0, 0, 1), Dumps(8192 * 100, 8192 * 8, 6)),
+                         [('idP*rs', 1), ('idP*rs + 2*np*rs*(ph-1) + 100*rs', 6)])
+
+    def test_dumps_that_begin_again(self):
+        self.assertEqual(self.offsets(Dumps(64, 4 * 8192, 3, 5)), [('idP*rs + np*rs*((ph-1)%5) + 64', 15)])
+
+    def test_dumps_without_a_rule(self):
+        self.assertEqual(self.offsets(*(Dumps(number * number * 31 % 97 * 8192, 0, 1) for number in range(9))),
+                         [(None, 9)])
 
     def test_4_ranks(self):
         for seed in range(4):

@@ -109,6 +109,21 @@ static void phases(void **state) {
     assert_same("((idP+np-1)/np)*100 + np*rs*(ph-1)", dumps);
 }
 
+static void rounds_of_phases(void **state) {
+    (void)state;
+    struct range dumps = {.np = 4, .rs = 4096, .phases = 20};
+    assert_same("((ph-1)/5)", dumps); // members of a set of files
+    assert_same("idP*rs + np*rs*((ph-1)%5)", dumps);
+    assert_same("idP*rs + 1000000*((ph-1)/9) + np*rs*((ph-1)%9) + 64", dumps); // the last round is not complete
+    assert_same("8*((ph-1)/2) - ((ph-1)%2)", (struct range){.np = 1, .phases = 5});
+    // Two rounds are two rules.
+    struct fit_input input = made_by("idP*rs + np*rs*((ph-1)%10)", dumps);
+    assert_table(&input);
+    input = made_by("idP*rs + np*rs*((ph-1)%5)", dumps);
+    points[77].value++;
+    assert_table(&input);
+}
+
 static void np_not_in_rank_terms(void **state) {
     (void)state;
     struct fit_input input = made_by("idP*3*np*rs + np*rs", (struct range){.np = 16, .rs = 4096});
@@ -381,10 +396,19 @@ static void many_ranks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear),      cmocka_unit_test(phases),     cmocka_unit_test(np_not_in_rank_terms),
-        cmocka_unit_test(grids),       cmocka_unit_test(pieces),     cmocka_unit_test(some_ranks),
-        cmocka_unit_test(by_accident), cmocka_unit_test(odd_points), cmocka_unit_test(large_values),
-        cmocka_unit_test(any_form),    cmocka_unit_test(any_points), cmocka_unit_test(many_ranks),
+        cmocka_unit_test(linear),
+        cmocka_unit_test(phases),
+        cmocka_unit_test(rounds_of_phases),
+        cmocka_unit_test(np_not_in_rank_terms),
+        cmocka_unit_test(grids),
+        cmocka_unit_test(pieces),
+        cmocka_unit_test(some_ranks),
+        cmocka_unit_test(by_accident),
+        cmocka_unit_test(odd_points),
+        cmocka_unit_test(large_values),
+        cmocka_unit_test(any_form),
+        cmocka_unit_test(any_points),
+        cmocka_unit_test(many_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,6 +42,9 @@ int build_syncs(struct building *b);
 int build_file_waits(struct building *b);
 // Gives each aligned phase its family, and adds what was observed (families.c).
 int build_families(struct building *b);
+// Changes the signatures (one per aligned phase, equal in a family) of phases from where their family follows another
+// rule on (rules.c).
+int build_rules(const struct building *b, uint64_t *signatures);
 struct loops_seq piece_items(const struct building *b, const struct piece *piece, bool others);
 uint64_t items_shape(struct loops_seq items);
 // Cuts pieces so that what all ranks do, by a rule, is apart from what only some do (common.c).

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -120,9 +121,13 @@ static enum model_cut cut_before(const struct building *b, const struct align_ph
 int build_families(struct building *b) {
     struct model *model = b->model;
     SCOPED(lookup_free) struct lookup families = {0};
+    SCOPED_FREE uint64_t *signatures = malloc((b->align.count + 1) * sizeof *signatures);
+    RETURN_IF(!signatures, -ENOMEM);
+    for (size_t i = 0; i < b->align.count; i++) signatures[i] = signature(b, &b->align.phase[i]);
+    FORWARD(build_rules(b, signatures));
     for (size_t i = 0; i < b->align.count; i++) {
         const struct align_phase *from = &b->align.phase[i];
-        uint64_t hash = signature(b, from);
+        uint64_t hash = signatures[i];
         uint32_t id = lookup_find(&families, hash);
         enum model_cut cut = cut_before(b, from);
         if (id == LOOKUP_NONE) {
