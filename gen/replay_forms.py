@@ -9,7 +9,7 @@ nothing waits for a lock.
 ROLES = {
     'path': 'a->path', 'path2': 'a->path2', 'dirfd': 'AT_FDCWD', 'dirfd2': 'AT_FDCWD', 'fd': 'a->fd', 'fd2': 'a->fd2',
     'buf': 'a->buf', 'len': 'a->len', 'off': 'a->off', 'iov': '&(struct iovec){a->buf, a->len}', 'count': '1',
-    'flags': '0', 'mode': '0600', 'whence': 'SEEK_SET', 'command': 'F_GETFL', 'argument': '0', 'dir': 'a->dir',
+    'flags': '0', 'mode': '0600', 'whence': 'SEEK_SET', 'command': '(a->fails ? -1 : F_GETFL)', 'argument': '0', 'dir': 'a->dir',
     'stream': 'a->stream', 'in': 'a->fd', 'out': 'a->fd2', 'in_offset': 'a->in_offset', 'out_offset': 'a->out_offset'}
 NAMES = {
     'off': 'a->off', 'whence': 'SEEK_SET', 'flags': '0', 'mode': '0700', 'data': '(void *)room', 'buf': 'room',

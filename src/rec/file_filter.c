@@ -62,8 +62,8 @@ static bool is_session_folder(const char *name) {
 // Memory that MPI and its transports share between processes looks like files. Neither that nor the settings of UCX are
 // files of the program.
 static bool is_transport_file(const char *name) {
-    static const char *const shared[] = {"ucx_",        "mpich_shar_tmp", "vader_segment.", "open_mpi.",
-                                         "sm_segment.", "psm2_shm.",      "ompi."};
+    static const char *const shared[] = {"ucx_",      "mpich_shar_tmp", "vader_segment.", "open_mpi.", "sm_segment.",
+                                         "psm2_shm.", "ompi.",          "osc_rdma.",      "osc_sm."};
     static const char memory[] = "/dev/shm/";
     bool in_memory = starts_with(name, memory);
     for (size_t i = 0; in_memory && i < sizeof shared / sizeof *shared; i++) {

@@ -233,6 +233,43 @@ for step in range(4):
         for _ in range(3):
             self.check(log)
 
+    def test_threads_with_names_of_others(self):
+        """Names that one thread makes, renames and removes, and others look up. Writes at a position that all share."""
+        log = self.record_python("""import fcntl, os, threading
+def run(call, *arguments):
+    thread = threading.Thread(target=call, args=arguments)
+    thread.start()
+    thread.join()
+def write(name):
+    os.close(os.open(name, os.O_WRONLY | os.O_CREAT))
+def look(name):
+    try: os.stat(name)
+    except OSError: pass
+    fd = os.open(name.replace('old', 'new'), os.O_RDONLY)
+    try: fcntl.fcntl(fd, 12345)
+    except OSError: pass
+    os.close(fd)
+for step in range(5):
+    os.mkdir('folder')
+    run(write, 'folder/old')
+    os.rename('folder/old', 'folder/new')
+    run(look, 'folder/old')
+    os.unlink('folder/new')
+    os.rmdir('folder')
+fd = os.open('shared', os.O_WRONLY | os.O_CREAT)
+def turn(number):
+    for i in range(50):
+        turns[number].acquire()
+        os.write(fd, bytes(100 + number))
+        turns[1 - number].release()
+turns = threading.Semaphore(1), threading.Semaphore(0)
+threads = [threading.Thread(target=turn, args=(i,)) for i in range(2)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+""")
+        for _ in range(3):
+            self.alike(log)
+
     def test_text(self):
         self.check(self.record_python("""import ctypes
 libc = ctypes.CDLL(None)

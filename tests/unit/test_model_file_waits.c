@@ -5,7 +5,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 
+#include "calls.h"
 #include "model/build/build.h"
 #include "test_model_maker.h"
 
@@ -171,6 +173,25 @@ static void test_barriers_and_failures(void **state) {
     expect_row(1, 1, 0, 1, (int64_t[]){2}, (int64_t[]){3});
 }
 
+// An open waits for the one that made the file, also if it is before the removal; the removal waits for the open.
+static void test_names(void **state) {
+    (void)state;
+    maker.kind['O'].flags = O_CREAT;
+    maker.kind['S'] = (struct op_kind){.call = "unlink", .class = CLASS_META, .call_id = CALL_unlink};
+    maker.kind['C'] = (struct op_kind){.call = "stat", .class = CLASS_META, .call_id = CALL_stat};
+    begin(2);
+    act(1, 'O', 0, 10);
+    act(0, 'O', 100, 10);
+    act(1, 'S', 200, 10);
+    act(0, 'O', 300, 10);
+    act(1, 'S', 400, 10);
+    act(0, 'C', 405, 10); // during the removal: not known which was first
+    find();
+    assert_int_equal(model.waits, 2);
+    expect_row(0, 0, 1, 2, (int64_t[]){1, 2}, (int64_t[]){1, 2});
+    expect_row(1, 1, 0, 2, (int64_t[]){2, 3}, (int64_t[]){1, 2});
+}
+
 static void test_one_thread(void **state) {
     (void)state;
     begin(1);
@@ -184,7 +205,7 @@ static void test_one_thread(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         A_TEST(test_one_thread),      A_TEST(test_asynchronous), A_TEST(test_barriers_and_failures), A_TEST(test_close),
-        A_TEST(test_close_in_rounds), A_TEST(test_close_of_two), A_TEST(test_close_of_ones_own),
+        A_TEST(test_close_in_rounds), A_TEST(test_close_of_two), A_TEST(test_close_of_ones_own),     A_TEST(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

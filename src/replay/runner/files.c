@@ -20,6 +20,7 @@ static struct replay_file *lookup_file(struct runner *runner, uint32_t set, uint
         return NULL;
     }
     *file = (struct replay_file){.set = set, .member = member, .fd = -1, .spare = -1, .own = -1};
+    pthread_mutex_init(&file->position_lock, NULL);
     file->path = paths_of(&runner->paths, set, member);
     if (!file->path || lookup_set(&runner->file_of, lookup_pair(set, member), (uint32_t)runner->files) < 0) {
         free(file->path);

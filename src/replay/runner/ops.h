@@ -65,6 +65,7 @@ struct replay_arguments {
     const char *path;
     const char *path2; // the second name; for a symbolic link: its target
     bool is_directory; // the path is one; set for calls that remove names
+    bool fails;        // the call failed; set for calls on descriptors
     int fd;
     int fd2;
     int flags; // of an open

@@ -16,6 +16,7 @@ static struct replay_arguments arguments_of(const struct replay_file *file, int 
                                      .flags = (int)step->kind->flags,
                                      .off = step->op->at[AT_OFFSET],
                                      .len = (size_t)step->op->at[AT_SIZE],
+                                     .fails = step->kind->error != 0,
                                      .dir = file->directory};
 }
 
@@ -141,7 +142,12 @@ static int64_t posix_transfer(struct replay_thread *thread, struct replay_file *
     a.buf = data;
     if (a.fd < 0) return -EBADF;
     if (step->kind->nonblocking) return submit(thread, a.fd, step, data);
-    if (call->form == REPLAY_POSITION) return transfer_at_position(file, step, &a);
+    if (call->form == REPLAY_POSITION) {
+        pthread_mutex_lock(&file->position_lock);
+        int64_t moved = transfer_at_position(file, step, &a);
+        pthread_mutex_unlock(&file->position_lock);
+        return moved;
+    }
     int64_t moved = call->form == REPLAY_AT            ? call->run(&a)
                     : step->kind->class == CLASS_WRITE ? pwrite(a.fd, data, a.len, a.off)
                                                        : pread(a.fd, data, a.len, a.off);
@@ -253,10 +259,11 @@ static int64_t unmap(struct replay_file *file) {
 }
 
 static int64_t seek(struct replay_file *file, const struct model_step *step, const struct replay_arguments *a) {
+    pthread_mutex_lock(&file->position_lock);
     int64_t to = replay_call_of(step)->run(a);
-    if (to < 0) return to;
-    file->position = to;
-    if (file->uses_own) unrecorded_seek(file->own, to); // it may be another open of the file
+    if (to >= 0) file->position = to;
+    if (to >= 0 && file->uses_own) unrecorded_seek(file->own, to); // it may be another open of the file
+    pthread_mutex_unlock(&file->position_lock);
     return to;
 }
 

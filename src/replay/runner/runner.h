@@ -28,8 +28,9 @@ struct replay_file {
     bool uses_own;
     bool was_open; // a call opened it
     off_t position;
-    DIR *directory; // NULL: not open
-    void *mapping;  // the last one; NULL: none
+    pthread_mutex_t position_lock; // POSIX: threads of the program shared the position
+    DIR *directory;                // NULL: not open
+    void *mapping;                 // the last one; NULL: none
     size_t mapped_bytes;
     FILE *stdio;           // NULL: not open
     bool stdio_is_adopted; // on a descriptor of the program: no call of its own opened it
