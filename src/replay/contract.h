@@ -47,6 +47,7 @@ struct replay_slot {
     uint64_t pauses;  // 1: a thread pauses as the program did, so the process goes on by itself
     char call[64];    // where it waits
     char file[160];   // the name of the program's file, without its folder; empty: none
+    char group[32];   // the model's name of the communicator; empty: none
 };
 
 // Seconds of the slowest process.

@@ -34,7 +34,8 @@ static void add(struct text *text, const char *format, ...) {
 }
 
 static bool same_place(const struct replay_slot *a, const struct replay_slot *b) {
-    return a->started == b->started && !strcmp(a->call, b->call) && !strcmp(a->file, b->file);
+    return a->started == b->started && !strcmp(a->call, b->call) && !strcmp(a->file, b->file) &&
+           !strcmp(a->group, b->group);
 }
 
 // "ranks 0-2,5": those that wait where `first` does.
@@ -51,6 +52,13 @@ static size_t add_ranks(struct text *text, const struct replay_slot *slot, uint3
     return count;
 }
 
+static void add_what(struct text *text, const struct replay_slot *slot) {
+    add(text, " in %s", slot->call);
+    if (*slot->file) add(text, " (file %s", slot->file);
+    if (*slot->group) add(text, "%scommunicator %s", *slot->file ? ", " : " (", slot->group);
+    if (*slot->file || *slot->group) add(text, ")");
+}
+
 static void add_places(struct text *text, const struct replay_slot *slot, uint32_t np) {
     for (uint32_t i = 0; i < np; i++) {
         uint32_t before = 0;
@@ -58,10 +66,8 @@ static void add_places(struct text *text, const struct replay_slot *slot, uint32
         if (before < i) continue;
         if (i) add(text, ", ");
         const char *verb = add_ranks(text, slot, np, i) == 1 ? "waits" : "wait";
-        if (!slot[i].started)
-            add(text, " did not start");
-        else
-            add(text, *slot[i].file ? " %s in %s (file %s)" : " %s in %s", verb, slot[i].call, slot[i].file);
+        add(text, " %s", slot[i].started ? verb : "did not start");
+        if (slot[i].started) add_what(text, &slot[i]);
     }
 }
 
@@ -78,6 +84,7 @@ static struct replay_slot *read_slots(const struct stall *stall) {
     if (fd >= 0) close(fd);
     for (uint32_t i = 0; slot && i < stall->np; i++) {
         slot[i].call[sizeof slot[i].call - 1] = slot[i].file[sizeof slot[i].file - 1] = 0;
+        slot[i].group[sizeof slot[i].group - 1] = 0;
     }
     return slot;
 }

@@ -168,8 +168,9 @@ for _ in range(40):
         del family['others'][1]['items'][-1]['after']
         with open(self.path('model'), 'w', encoding='utf-8') as out:
             json.dump(model, out)
-        where = r'stalled: no operation ended for \d+ s: ranks 0-2 wait in MPI_File_write_at_all \(file ior.dat\), ' \
-                r'rank 3 waits in MPI_File_close \(file ior.dat\)\n$'
+        what = r'\(file ior.dat, communicator world\)'
+        where = r'stalled: no operation ended for \d+ s: ranks 0-2 wait in MPI_File_write_at_all ' \
+                f'{what}, rank 3 waits in MPI_File_close {what}\n$'
         words = (self.path('model'), '--on', self.target, '--launcher', ' '.join(LAUNCHERS[mpi]) + ' -n {np}')
         self.assertRegex(self.stalled('replay', *words), f'^ioseer replay: {where}')
         self.assertRegex(self.stalled('predict', *words), f'^ioseer predict: {self.target}: {where}')

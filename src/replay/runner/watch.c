@@ -31,6 +31,15 @@ static void name_file(const struct model *model, const struct watch_place *place
     snprintf(name, room, "%.*s", (int)room - 1, base ? base + 1 : path);
 }
 
+// As models name them: split, split#2 ...
+static void name_communicator(const struct model *model, const struct op_kind *kind, char *name, size_t room) {
+    if (!kind->communicator) return;
+    const char *origin = model->communicator[kind->communicator - 1].origin;
+    unsigned number = 1;
+    for (uint32_t i = 0; i + 1 < kind->communicator; i++) number += !strcmp(model->communicator[i].origin, origin);
+    snprintf(name, room, number > 1 ? "%.16s#%u" : "%.16s", origin, number);
+}
+
 // A process waits where the first of its threads does that is not between operations.
 static struct replay_slot slot_of(const struct runner *runner) {
     struct replay_slot slot = {.started = 1, .call = "no call, at its start or end"};
@@ -45,6 +54,7 @@ static struct replay_slot slot_of(const struct runner *runner) {
         shown = place.kind;
         snprintf(slot.call, sizeof slot.call, "%s", shown->call);
         name_file(&runner->model, &place, slot.file, sizeof slot.file);
+        name_communicator(&runner->model, shown, slot.group, sizeof slot.group);
     }
     return slot;
 }
