@@ -47,6 +47,7 @@ static void print_json(const struct evaluation *e, struct json_out *json) {
     json_members(json, m_double("predicted", predicted), m_double("measured", e->measured),
                  m_double("total_error_pct", evaluate_error_pct(predicted, e->measured)),
                  m_double("total_error_abs_pct", fabs(evaluate_error_pct(predicted, e->measured))),
+                 m_double("phases_predicted", e->sum_predicted), m_double("phases_measured", e->sum_measured),
                  m_double("measured_cv", e->variation), m_number("logs", e->logs),
                  m_number("inside_interval", e->inside));
     json_close(json);
@@ -78,6 +79,12 @@ static int print_text(const struct evaluation *e, FILE *out) {
     add_times(&table, e->target->total.middle, e->measured);
     table_row(&table);
     FORWARD(table_end(&table));
+    const double rounding = 1e-9;
+    if (fabs(e->sum_predicted - e->target->total.middle) > rounding || fabs(e->sum_measured - e->measured) > rounding)
+        fprintf(out,
+                "\nThe totals are medians of whole runs. The phases, each a median of its own, add up to %s predicted "
+                "and %s measured.\n",
+                human_time(e->sum_predicted).text, human_time(e->sum_measured).text);
     if (e->logs > 1) fprintf(out, "\nThe program's own runs vary by %s.\n", human_percent(e->variation).text);
     return 0;
 }

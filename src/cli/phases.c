@@ -34,13 +34,14 @@ static const char *offset_text(const struct op_summary *row) {
     return value->text ? value->text : "(table)";
 }
 
-static void add_row(struct table *table, const struct op_summary *row) {
+// The weight is that of all phases of the run, as is its time; `rep` and size are those of one.
+static void add_row(struct table *table, const struct op_summary *row, size_t phases) {
     table_printf(table, "%zu %s%s", row->part->ranks, row->kind->collective ? "collective " : "",
                  call_class_name(row->class));
     table_text(table, offset_text(row));
     table_number(table, row->rep);
     row->has_size ? table_bytes(table, op_summary_size(row)) : table_text(table, "varies");
-    table_bytes(table, row->bytes);
+    table_bytes(table, row->bytes * phases);
 }
 
 // Prints time, bandwidth, share and file, which are in the first line of a run. Returns whether it named a file.
@@ -68,7 +69,7 @@ static void add_run(struct table *table, const struct phase_run *run, int64_t al
             table_row(table);
             return;
         }
-        add_row(table, &row[i]);
+        add_row(table, &row[i], run->end - run->first);
         bool is_named = !i && add_totals(table, run, all_ns);
         if (row[i].part->ranks < np && (!i || row[i].part != row[i - 1].part)) {
             for (unsigned empty = i ? 4 : 0; empty; empty--) table_text(table, "");

@@ -124,9 +124,14 @@ static double relative_half(const struct interval *interval) {
     return interval->middle > 0 ? (interval->high - interval->low) / 2 / interval->middle : 0;
 }
 
-// "A: 2.3 +- 0.1 times faster than B"
+// "A: 2.3 +- 0.1 times faster than B". If one of them cannot be predicted, only what the intervals prove.
 static void print_ratio(const struct predicted_target *quick, const struct predicted_target *slow, FILE *out) {
     if (quick->total.middle <= 0) return;
+    if (!quick->predictable || !slow->predictable) {
+        fprintf(out, "Run it on %s: faster than on %s, by how much is not predictable (at least %.2f times).\n",
+                quick->name, slow->name, floor(100 * slow->total.low / quick->total.high) / 100);
+        return;
+    }
     double ratio = slow->total.middle / quick->total.middle;
     double half = ratio * hypot(relative_half(&quick->total), relative_half(&slow->total));
     fprintf(out, "Run it on %s: %.*f ± %.*f times faster than on %s.\n", quick->name, half < 0.095 ? 2 : 1, ratio,
@@ -150,7 +155,7 @@ static void print_choice(const struct prediction *prediction, FILE *out) {
         fprintf(out, "There is no difference larger than the uncertainty.\n");
     for (size_t i = 0; i < prediction->targets; i++) {
         if (prediction->target[i].predictable || !prediction_is_first(prediction, i)) continue;
-        fprintf(out, "%s is too noisy to be sure: %s.\n", prediction->target[i].name, prediction->target[i].reason);
+        fprintf(out, "%s is noisy: %s.\n", prediction->target[i].name, prediction->target[i].reason);
     }
 }
 

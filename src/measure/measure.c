@@ -298,7 +298,7 @@ static void add_point(struct measuring *m, struct pair *pair, bool write) {
                                                                   .warm = pair->warm,
                                                                   .pause = b->pause[!write],
                                                                   .bandwidth = bandwidth.middle,
-                                                                  .low = bandwidth.middle * fmax(1 - uncertainty, 0),
+                                                                  .low = bandwidth.middle / (1 + uncertainty),
                                                                   .high = bandwidth.middle * (1 + uncertainty),
                                                                   .latency_p50 = pair->latency_p50[!write],
                                                                   .latency_p99 = pair->latency_p99[!write],

@@ -54,7 +54,8 @@ struct interval statistics_next(double *value, size_t count, double systematic) 
         chance = student(count - 1) * deviation_of(value, count) * sqrt(1 + 1 / (double)count);
     }
     double half = sqrt(chance * chance + common * common);
-    return (struct interval){middle, middle > half ? middle - half : 0, middle + half};
+    // As many times shorter as longer: a time is never 0.
+    return (struct interval){middle, middle > 0 ? middle * middle / (middle + half) : 0, middle + half};
 }
 
 double statistics_uncertainty(const double *value, size_t count) {

@@ -159,9 +159,8 @@ static int conclude_phase(const struct predicting *p, const struct system *syste
         phase->extrapolated |= e.extrapolated;
         add_interval(&phase->seconds, &e.seconds);
     }
-    double common = predict_analytic.systematic * phase->seconds.middle;
-    phase->seconds.low = fmax(phase->seconds.low - common, 0);
-    phase->seconds.high += common;
+    phase->seconds.low /= 1 + predict_analytic.systematic;
+    phase->seconds.high += predict_analytic.systematic * phase->seconds.middle;
     return fclose(out) ? -ENOMEM : 0;
 }
 

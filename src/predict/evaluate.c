@@ -80,6 +80,8 @@ void evaluate_finish(struct evaluation *e, const struct system *system) {
     for (size_t i = 0; i < e->phases; i++) {
         e->phase[i].measured = statistics_median(e->phase[i].seconds, e->logs).middle;
         e->phase[i].usage_pct = usage_pct(&e->phase[i], system);
+        e->sum_measured += e->phase[i].measured;
+        e->sum_predicted += e->phase[i].predicted;
     }
     e->variation = statistics_variation(e->total, e->logs);
     e->measured = statistics_median(e->total, e->logs).middle;

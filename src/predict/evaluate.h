@@ -20,9 +20,10 @@ struct evaluation {
     const struct predicted_target *target;
     struct evaluated_phase *phase;
     size_t phases;
-    double measured;  // seconds of all phases: median of the logs
-    double variation; // of the logs
-    double *total;    // by log
+    double measured;                    // seconds of all phases: median of the logs, not the sum of the phases' medians
+    double sum_predicted, sum_measured; // sums of the phases' medians
+    double variation;                   // of the logs
+    double *total;                      // by log
     size_t logs;
     size_t inside; // logs whose total is inside the predicted interval
 };

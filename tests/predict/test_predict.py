@@ -254,6 +254,10 @@ class Predict(PredictTest):
         self.assertEqual(found['best'], self.target)
         text = self.expect(0, 'predict', log, '--on', self.target, '--system', forever, '--repeat', '1').stdout.decode()
         self.assertIn(f'Run it on {self.target}', text)
+        for _ in range(5):  # such short runs vary
+            text = self.expect(0, 'predict', log, '--on', self.target, '--system', forever, '--repeat', '2').stdout.decode()
+            self.assertNotEqual('not predictable: ' in text, '±' in text)
+            self.assertNotRegex(text, r' 0(\.0+)? u?m?s - ')  # no interval begins at 0
 
     def test_one_run(self):
         found = self.json('predict', self.dd(), '--on', self.target, '--repeat', '1', '--json')['targets'][0]
@@ -363,6 +367,14 @@ class Evaluate(PredictTest):
         self.assertAlmostEqual(found['phases'][0]['error_pct'], -50)
         self.assertAlmostEqual(found['phases'][0]['error_abs_pct'], 50)
         self.assertIsNone(found['phases'][0]['usage_pct'])
+        self.assertAlmostEqual(found['phases_predicted'], measured / 2)
+        self.assertAlmostEqual(found['phases_measured'], measured)
+
+    def test_totals_that_are_no_sums_say_so(self):
+        words = ('--predicted', self.predicted(2), '--target', 'there', '--measured', self.dd())
+        text = self.expect(0, 'evaluate', *words, '--method', 'analytic').stdout.decode()
+        self.assertRegex(text, r'The totals are medians of whole runs.* add up to 2(\.0+)? s predicted')
+        self.assertNotIn('add up', self.expect(0, 'evaluate', *words, '--method', 'replay').stdout.decode())
 
     def test_what_predict_printed(self):
         log = self.dd()

@@ -137,4 +137,20 @@ class Copies(harness.CommandLineTest):
         self.assertRegex(self.expect(0, 'phases', self.log).stdout.decode(), r'(?m) read .* 2 +8.0 KiB +281 B$')
 
 
+# Four dumps of eight writes; the pauses separate phases.
+DUMPS = ('import os, time\nfd = os.open("dumps", os.O_WRONLY | os.O_CREAT)\n'
+         'for dump in range(4):\n    time.sleep(0.3)\n    for i in range(8): os.write(fd, bytes(1 << 20))')
+
+
+class RepeatedPhases(harness.CommandLineTest):
+    def test_weight_and_time_are_of_all(self):
+        log = self.record_python(DUMPS)
+        phases = [p for p in self.json('phases', '--json', log)['phases'] if p['file'] == self.path('dumps')]
+        self.assertEqual([(p['weight'], p['ops'][0]['rep']) for p in phases], [(8 << 20, 8)] * 4)
+        row = rf'(?m)^{phases[0]["id"]}-{phases[-1]["id"]} +1 write .* 8 +1.0 MiB +32.0 MiB +([\d.]+) (\w+) '
+        shown = re.search(row, self.expect(0, 'phases', log).stdout.decode())
+        spent = sum(p['duration'] for p in phases)
+        self.assertAlmostEqual(float(shown[1]) * {'s': 1, 'ms': 1e-3}[shown[2]], spent, delta=spent / 200)
+
+
 harness.main()

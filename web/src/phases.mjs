@@ -158,12 +158,17 @@ function phaseTable({ phases }, colourOf, actions) {
 }
 
 function words({ phases, bytes: all, unphased_bytes: unphased }) {
-    const slowest = phases.reduce((best, phase) => (phase.duration > best.duration ? phase : best));
     const total = sum(phases, 'duration');
-    const share = () => `${seconds(slowest.duration)}, ${percent(slowest.duration / total)} of all`;
+    // Of the rows of the table: phases that repeat are one.
+    const blocks = blocksOf(phases).map((block) => [block, sum(block, 'duration')]);
+    const [slowest, spent] = blocks.reduce((best, block) => (block[1] > best[1] ? block : best));
+    const name =
+        slowest.length > 1
+            ? `Phases ${slowest[0].id}–${slowest.at(-1).id} take`
+            : `Phase ${slowest[0].id} takes`;
     const text =
         `${plural(phases.length, 'phase')} of ${bytes(all)}.` +
-        (total > 0 ? ` Phase ${slowest.id} takes the most time: ${share()}.` : '');
+        (total > 0 ? ` ${name} the most time: ${seconds(spent)}, ${percent(spent / total)} of all.` : '');
     return unphased > 0 ? `${text} ${bytes(unphased)} are in no phase.` : text;
 }
 
