@@ -6,8 +6,10 @@
 #include "base/json_keys.h"
 #include "cli/dump.h"
 #include "log/communication.h"
+#include "summary/communicators.h"
 
 struct printer {
+    const struct log *log;
     const struct log_filter *filter;
     struct output *output;
     struct json_out *json; // NULL for text
@@ -55,7 +57,44 @@ static const char *comm_kind_name(enum stream_comm_kind kind) {
     }
 }
 
-static void comm_json(struct json_out *json, const struct log_comm *comm) {
+static bool has_peer(const struct stream_partner *partner) {
+    return partner->role != PARTNER_ALL && partner->role != PARTNER_MORE;
+}
+
+// The ranks in MPI_COMM_WORLD of the communicator, and of the peer if there is one. Numbers of communicators mean
+// something only in their process.
+struct with {
+    const struct communicator *comm; // NULL: not known
+    struct bytes members;
+    int64_t peer; // or MEMBERS_UNKNOWN
+};
+
+static struct with find_partner(const struct log *log, const struct log_process *process,
+                                const struct stream_partner *partner) {
+    struct with with = {.peer = MEMBERS_UNKNOWN};
+    if (partner->role == PARTNER_MORE) return with;
+    with.comm = log_process_communicator(log, process, partner->comm);
+    if (!with.comm) return with;
+    const struct comm_group *peers = with.comm->is_inter ? &with.comm->remote : &with.comm->local;
+    summary_comm_members(&with.members, &with.comm->local);
+    bytes_append(&with.members, "", 1);
+    if (has_peer(partner)) with.peer = members_rank(peers->members, partner->peer);
+    return with;
+}
+
+static void partner_json(struct json_out *json, const struct log *log, const struct log_process *process,
+                         const struct stream_partner *partner) {
+    struct with with = find_partner(log, process, partner);
+    json_object_of(json, m_number_if("comm", partner->role != PARTNER_MORE, partner->comm),
+                   m_text("origin", with.comm ? comm_origin_name(with.comm->origin) : NULL),
+                   m_text("members", (const char *)with.members.data), m_text("role", partner_role_name(partner->role)),
+                   m_number_if("peer", has_peer(partner), partner->peer),
+                   m_number_if("peer_rank", with.peer != MEMBERS_UNKNOWN, (uint64_t)with.peer),
+                   m_number("calls", partner->count));
+    bytes_free(&with.members);
+}
+
+static void comm_json(struct json_out *json, const struct log *log, const struct log_comm *comm) {
     json_object(json);
     json_members(json, m_number_if("rank", comm->process->has_rank, (uint64_t)comm->process->rank),
                  m_number("pid", comm->process->pid), m_number_if("tid", comm->has_thread, comm->tid),
@@ -64,46 +103,72 @@ static void comm_json(struct json_out *json, const struct log_comm *comm) {
                  m_number("bytes", comm->bytes), m_seconds("time", comm->time_ns));
     key_array(json, "partners");
     for (uint32_t i = 0; i < comm->partner_count; i++) {
-        const struct stream_partner *partner = &comm->partners[i];
-        bool has_peer = partner->role != PARTNER_ALL && partner->role != PARTNER_MORE;
-        json_object_of(json, m_number_if("comm", partner->role != PARTNER_MORE, partner->comm),
-                       m_text("role", partner_role_name(partner->role)), m_number_if("peer", has_peer, partner->peer),
-                       m_number("calls", partner->count));
+        partner_json(json, log, comm->process, &comm->partners[i]);
     }
     json_close(json);
     json_close(json);
 }
 
-static void comm_text(struct table *table, const struct log_comm *comm) {
+// "all of 0-3 x 2, send to 1"
+static void add_partner(struct table *table, const struct log *log, const struct log_process *process,
+                        const struct stream_partner *partner) {
+    static const char *const words[PARTNER_ROLES] = {"all", "from", "to", "send to", "receive from", "others"};
+    struct with with = find_partner(log, process, partner);
+    table_append(table, "%s", words[partner->role < PARTNER_ROLES ? partner->role : PARTNER_MORE]);
+    if (with.peer != MEMBERS_UNKNOWN)
+        table_append(table, " %" PRId64, with.peer);
+    else if (has_peer(partner))
+        table_append(table, " ?");
+    if (with.comm && partner->role != PARTNER_SEND && partner->role != PARTNER_RECEIVE)
+        table_append(table, " of %s", (const char *)with.members.data);
+    if (partner->count > 1) table_append(table, " x %" PRIu64, partner->count);
+    bytes_free(&with.members);
+}
+
+static void comm_text(struct table *table, const struct log *log, const struct log_comm *comm) {
     table_number_if(table, comm->process->has_rank, (uint64_t)comm->process->rank);
-    table_number(table, comm->process->pid);
+    table_printf(table, "%" PRIu32, comm->process->pid);
     table_number_if(table, comm->has_thread, comm->tid);
     table_number_if(table, comm->has_thread, comm->tick);
-    table_number_if(table, comm->has_event, comm->event);
+    if (comm->has_event)
+        table_seconds(table, comm->start_ns);
+    else
+        table_text(table, "end");
     table_text(table, comm_kind_name(comm->kind));
     table_number(table, comm->count);
     table_number(table, comm->bytes);
     table_seconds(table, comm->time_ns);
+    table_text(table, "");
+    for (uint32_t i = 0; i < comm->partner_count; i++) {
+        if (i) table_append(table, ", ");
+        add_partner(table, log, comm->process, &comm->partners[i]);
+    }
     table_row(table);
 }
 
 static int print_comm(const struct log_comm *comm, void *context) {
     struct printer *printer = context;
     if (printer->json)
-        comm_json(printer->json, comm);
+        comm_json(printer->json, printer->log, comm);
     else
-        comm_text(&printer->table, comm);
+        comm_text(&printer->table, printer->log, comm);
     return output_failed(printer->output) ? ERR_LIMIT : 0;
 }
 
 int dump_comm(struct log *log, const struct log_filter *filter, bool as_json, struct output *output) {
-    static const struct table_column columns[] = {{"RANK", TABLE_NUMBER},   {"PID", TABLE_NUMBER},
-                                                  {"TID", TABLE_NUMBER},    {"TICK", TABLE_NUMBER},
-                                                  {"BEFORE", TABLE_NUMBER}, {"KIND", TABLE_TEXT},
-                                                  {"COUNT", TABLE_NUMBER},  {"BYTES", TABLE_NUMBER},
-                                                  {"TIME", TABLE_NUMBER},   {0}};
-    static const unsigned width[] = {5, 7, 7, 8, 20, 13, 8, 14, 13};
-    struct printer printer = {.output = output};
+    static const struct table_column columns[] = {{"RANK", TABLE_NUMBER},
+                                                  {"PID", TABLE_NUMBER},
+                                                  {"TID", TABLE_NUMBER},
+                                                  {"TICK", TABLE_NUMBER},
+                                                  {"BEFORE", TABLE_NUMBER},
+                                                  {"KIND", TABLE_TEXT},
+                                                  {"COUNT", TABLE_NUMBER},
+                                                  {"BYTES", TABLE_NUMBER},
+                                                  {"TIME", TABLE_NUMBER},
+                                                  {"WITH", TABLE_TEXT},
+                                                  {0}};
+    static const unsigned width[] = {5, 7, 7, 8, 13, 13, 8, 14, 13, 0};
+    struct printer printer = {.log = log, .output = output};
     printer_begin(&printer, as_json, columns, width);
     return printer_end(&printer, log_comm(log, filter, print_comm, &printer));
 }

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/human.h"
+#include "summary/summary.h"
 
 static struct {
     double start; // 0: not begun
@@ -30,6 +31,51 @@ void pack_report_clear(void) {
     if (progress.shown > 0) fprintf(stderr, "\r\033[K");
 }
 
+// --- what is not in the log
+
+static void print_caps(const struct log *log) {
+    uint64_t ended[2] = {0}; // by the cap, by a full disk
+    bool has_common_name = false;
+    for (size_t i = 0; i < log_process_count(log); i++) {
+        unsigned reason = log_process_at(log, i)->trace_ended;
+        if (reason) ended[reason == LOSS_DISK_FULL]++;
+    }
+    for (size_t i = 0; i < log_loss_count(log); i++)
+        has_common_name = has_common_name || log_loss_at(log, i)->reason == LOSS_FILE_CAP;
+    if (ended[0])
+        fprintf(stderr, ", the trace of %s ended at its cap (--trace-cap)", human_count(ended[0], "process").text);
+    if (ended[1]) fprintf(stderr, ", the disk had no room for the trace of %s", human_count(ended[1], "process").text);
+    if (has_common_name) fputs(", files past the cap have one name (--file-cap)", stderr);
+}
+
+// The C library itself reads a little that nobody misses.
+static void print_unseen(const struct coverage *coverage) {
+    enum { LEAST_BYTES = 1 << 20 };
+    static const char *const verb[DIRECTION_COUNT] = {"read", "written"};
+    const double least_share = 0.01;
+    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
+        uint64_t unseen = coverage_remainder(coverage, direction);
+        double seen;
+        if (unseen < LEAST_BYTES || !coverage_fraction(coverage, direction, &seen) || 1 - seen < least_share) continue;
+        fprintf(stderr, ", %s %s unseen", human_bytes(unseen).text, verb[direction]);
+    }
+}
+
+// Coverage needs all events: of a large log, `info` tells it.
+static void print_missing(const char *log_path) {
+    enum { MOST_EVENTS = 500000 };
+    struct summary summary = {0};
+    struct log *log;
+    if (log_open(&log, log_path) < 0) return;
+    print_caps(log);
+    if (log_events(log) <= MOST_EVENTS) {
+        const struct summary_source source = {.log = log, .path = log_path};
+        if (summary_gather(&summary, &source) == 0) print_unseen(&summary.coverage);
+        summary_free(&summary);
+    }
+    log_close(log);
+}
+
 void pack_report_result(const char *log_path, const char *program, const struct pack_result *result) {
     if (!result->processes && !result->unrecorded && !result->damaged_bytes) {
         fprintf(stderr, "ioseer: %s: nothing recorded: the recorder was not loaded; see 'ioseer doctor %s'\n", log_path,
@@ -43,6 +89,9 @@ void pack_report_result(const char *log_path, const char *program, const struct 
     if (result->unrecorded)
         fprintf(stderr, ", %s could not be recorded", human_count(result->unrecorded, "process").text);
     if (result->damaged_bytes) fprintf(stderr, ", %s unreadable", human_bytes(result->damaged_bytes).text);
-    if (result->running) fprintf(stderr, ", %s still running", human_count(result->running, "process").text);
+    print_missing(log_path);
+    if (result->running)
+        fprintf(stderr, ", %s still running (--wait DURATION waits longer)",
+                human_count(result->running, "process").text);
     fputc('\n', stderr);
 }

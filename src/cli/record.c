@@ -2,7 +2,9 @@
 #include "record/record.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "base/err.h"
@@ -41,6 +43,12 @@ static const struct option_row rows[] = {
     {0},
 };
 
+static void print_delay(const char *command, pid_t pid, int signal) {
+    fprintf(stderr,
+            "ioseer record: %s: still runs after SIG%s; 'kill -KILL %d' ends it, and the log is made all the same\n",
+            command, sigabbrev_np(signal), (int)pid);
+}
+
 static void print_result(const struct record_job *job, const struct record_result *result) {
     pack_report_clear();
     if (!result->packed || quiet) return;
@@ -75,6 +83,7 @@ static enum status run(int argc, char **argv) {
     int code = record_check(&options, &problem);
     if (code < 0) return cli_problem("record", options.log_path, &problem, code);
     pack_report_progress(&options.pack, quiet);
+    if (!quiet) options.still_runs = print_delay;
     // The command runs even if it cannot be recorded.
     if (record_job_prepare(&job, &options, command, &problem) < 0 && !quiet) {
         fprintf(stderr, "ioseer record: %s%s%s; the command runs unrecorded\n", problem.what, *problem.what ? ": " : "",

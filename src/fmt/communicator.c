@@ -58,6 +58,15 @@ int members_next(struct members_in *in, struct members_run *run) {
     return 1;
 }
 
+int64_t members_rank(struct members_in in, uint64_t rank) {
+    struct members_run run;
+    for (; members_next(&in, &run) > 0; rank -= run.count) {
+        if (rank < run.count)
+            return run.first == MEMBERS_UNKNOWN ? MEMBERS_UNKNOWN : run.first + run.step * (int64_t)rank;
+    }
+    return MEMBERS_UNKNOWN;
+}
+
 int members_check(struct members_in in, uint64_t size, bool cut) {
     struct members_run run;
     uint64_t sum = 0;

@@ -71,6 +71,8 @@ struct members_in {
 
 // Returns 1 with the next run, 0 at the end, a negative code on damage.
 int members_next(struct members_in *in, struct members_run *run);
+// The rank in MPI_COMM_WORLD of the member with this rank; MEMBERS_UNKNOWN if it is not listed or of another world.
+int64_t members_rank(struct members_in in, uint64_t rank);
 // 0 if the runs have `size` members; `cut`: at most that.
 int members_check(struct members_in in, uint64_t size, bool cut);
 

@@ -36,20 +36,19 @@ struct module {
 _Static_assert(SOURCE_END <= UINT8_MAX, "a row's source fits");
 _Static_assert(sizeof posix_rows / sizeof *posix_rows <= COUNTERS_MAX_VALUES, "the longest list fits");
 
-// Frequent values come first, smaller ones first among equals.
+// Frequent values come first, larger ones first among equals. A value of 0 does not count.
 static bool ranks_before(const struct counters_common *common, unsigned a, unsigned b) {
-    if (common->count[a] != common->count[b]) return common->count[a] > common->count[b];
-    return common->value[a] < common->value[b];
+    if (!common->value[a] || common->count[a] != common->count[b])
+        return common->value[a] && common->count[a] > common->count[b];
+    return common->value[a] > common->value[b];
 }
 
-// The most frequent values and their counts; 0 and 0 if there are fewer.
-static void select_top(const struct counters_common *common, uint64_t value[COUNTERS_TOP],
-                       uint64_t count[COUNTERS_TOP]) {
+void counters_top(const struct counters_common *common, uint64_t value[COUNTERS_TOP], uint64_t count[COUNTERS_TOP]) {
     unsigned used = common->used < COUNTERS_CANDIDATES ? (unsigned)common->used : COUNTERS_CANDIDATES;
     for (unsigned i = 0; i < used; i++) {
         unsigned place = 0; // how many values rank before it
         for (unsigned j = 0; j < used; j++) place += j != i && ranks_before(common, j, i);
-        if (place >= COUNTERS_TOP || common->count[i] == 0) continue;
+        if (place >= COUNTERS_TOP || !common->count[i] || !common->value[i]) continue;
         value[place] = common->value[i];
         count[place] = common->count[i];
     }
@@ -90,8 +89,8 @@ size_t counters_list(const struct counters *c, const struct counters_ranks *rank
     if (layer >= LAYER_COUNT) return 0;
     uint64_t values[SOURCE_END] = {[SOURCE_MEM_ALIGNMENT] = 8};
     memcpy(values, c->value, sizeof c->value);
-    select_top(&c->strides, &values[SOURCE_STRIDE], &values[SOURCE_STRIDE_COUNT]);
-    select_top(&c->sizes, &values[SOURCE_ACCESS], &values[SOURCE_ACCESS_COUNT]);
+    counters_top(&c->strides, &values[SOURCE_STRIDE], &values[SOURCE_STRIDE_COUNT]);
+    counters_top(&c->sizes, &values[SOURCE_ACCESS], &values[SOURCE_ACCESS_COUNT]);
     if (ranks) set_ranks(ranks, values);
     for (size_t i = 0; i < modules[layer].count; i++) out[i] = list_value(&modules[layer].rows[i], values, ranks);
     return modules[layer].count;

@@ -229,6 +229,10 @@ struct counters_value {
 
 enum { COUNTERS_MAX_VALUES = 128 };
 
+// The most frequent values and their counts; of equal counts the larger value first, and 0 never. The caller sets the
+// arrays to 0.
+void counters_top(const struct counters_common *common, uint64_t value[COUNTERS_TOP], uint64_t count[COUNTERS_TOP]);
+
 // The counters of a layer under Darshan's names, in Darshan's order (calls/darshan.counters); times are nanoseconds.
 // `ranks` is NULL for the counters of one rank. Returns how many there are, 0 for a layer without counters.
 size_t counters_list(const struct counters *c, const struct counters_ranks *ranks, unsigned layer,

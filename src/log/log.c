@@ -52,6 +52,7 @@ static void note_damage(struct log *log, const struct log_place *place, uint64_t
         log->health.blocks_damaged++;
         log->health.bytes_skipped += bytes;
         log->health.events_damaged += events;
+        log->events_unread += events;
     }
     pthread_mutex_unlock(&log->damage);
 }
@@ -209,7 +210,7 @@ uint64_t log_events(const struct log *log) {
     for (size_t i = 0; i < log->places.count; i++) {
         if (places[i].type == BLOCK_EVENTS) sum += places[i].events;
     }
-    return sum;
+    return sum - (log->events_unread < sum ? log->events_unread : sum);
 }
 
 size_t log_process_count(const struct log *log) { return log->processes.count; }

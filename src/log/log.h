@@ -211,7 +211,7 @@ int64_t log_run_ns(const struct log *log); // of the job; if its end is unknown,
 const struct log_health *log_health(const struct log *log);
 uint64_t log_blocks_read(const struct log *log); // of events, so far; one that is read twice counts twice
 uint64_t log_size_bytes(const struct log *log);
-uint64_t log_events(const struct log *log); // sum of the counts in the block headers
+uint64_t log_events(const struct log *log); // as the block headers say, without those found damaged so far
 
 // Tables in the log's order; index i is below the count.
 size_t log_process_count(const struct log *log);

@@ -57,7 +57,8 @@ struct log {
     struct log_job job;
     struct log_health health;
     struct arena arena;
-    pthread_mutex_t damage; // protects `health` and the `damaged` of places
+    uint64_t events_unread; // of the places, lost with damaged blocks
+    pthread_mutex_t damage; // protects `health`, `events_unread` and the `damaged` of places
     uint64_t record_bytes;
     uint64_t blocks_read; // of events; atomic
 

@@ -24,7 +24,7 @@ int log_value_counts_add(struct log_value_counts *counts, uint64_t value, uint64
 static int compare_items(const void *a, const void *b) {
     const struct value_count *left = a, *right = b;
     if (left->count != right->count) return left->count > right->count ? -1 : 1;
-    return left->value < right->value ? -1 : left->value > right->value;
+    return left->value > right->value ? -1 : left->value < right->value;
 }
 
 int log_value_counts_finish(const struct log_value_counts *counts, struct counters_common *common) {

@@ -177,8 +177,10 @@ static int prepare(struct record_job *job, struct problem *problem) {
 
 int record_job_prepare(struct record_job *job, const struct record_options *options, char **command,
                        struct problem *problem) {
-    const struct record_plan unrecorded = {
-        .command = command, .environment = environ, .file_limit = signal(SIGXFSZ, SIG_IGN)};
+    const struct record_plan unrecorded = {.command = command,
+                                           .environment = environ,
+                                           .file_limit = signal(SIGXFSZ, SIG_IGN),
+                                           .still_runs = options->still_runs};
     *job = (struct record_job){.options = options, .plan = unrecorded};
     job->plan.wait_seconds = options->wait_seconds;
     int code = prepare(job, problem);

@@ -19,6 +19,7 @@ struct record_options {
     bool keep_spill;
     bool no_devices;
     double wait_seconds;
+    void (*still_runs)(const char *command, pid_t pid, int signal); // as in struct record_plan
     uint64_t trace_cap_bytes;
     uint64_t file_cap;
     struct option_list include;

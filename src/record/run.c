@@ -26,7 +26,9 @@ struct supervisor {
     sigset_t caught;
     sigset_t mask_before;
     struct sigaction child_before;
-    uint64_t deadline_ns; // of the wait for descendants; valid once the command has ended
+    uint64_t
+        deadline_ns; // of the wait for descendants, once the command has ended; before: of its end after `ended_by`
+    int ended_by;    // a signal that should end the command; 0: none, or its delay was reported
     uint64_t wait_ns;
     bool done;
 };
@@ -142,18 +144,27 @@ static int reap_all(struct supervisor *s) {
 static bool is_for_us_alone(const siginfo_t *info) { return info->si_code != SI_KERNEL || info->si_signo == SIGALRM; }
 
 static void handle_signal(struct supervisor *s, const siginfo_t *info) {
+    const uint64_t patience_ns = 2 * NS_PER_SECOND;
     int number = info->si_signo;
     if (number == SIGPIPE) return; // caused by our own line on a closed standard error
-    if (s->command) {
-        if (is_for_us_alone(info)) kill(s->command, number);
+    bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+    if (!s->command) {
+        s->done = s->done || ends; // Ctrl-C now ends the wait for the command's descendants
         return;
     }
-    // The command has ended: Ctrl-C now ends the wait for its descendants.
-    if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) s->done = true;
+    if (is_for_us_alone(info)) kill(s->command, number);
+    if (!ends || s->ended_by) return;
+    s->ended_by = number;
+    s->deadline_ns = clock_ns(CLOCK_MONOTONIC) + patience_ns;
+}
+
+static void report_delay(struct supervisor *s) {
+    if (s->plan->still_runs) s->plan->still_runs(s->plan->command[0], s->command, s->ended_by);
+    s->ended_by = 0;
 }
 
 static int wait_for_signal(const struct supervisor *s, siginfo_t *info) {
-    if (s->command) return sigwaitinfo(&s->caught, info);
+    if (s->command && !s->ended_by) return sigwaitinfo(&s->caught, info);
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
     uint64_t left = s->deadline_ns > now ? s->deadline_ns - now : 0;
     struct timespec timeout = {.tv_sec = (time_t)(left / NS_PER_SECOND), .tv_nsec = (long)(left % NS_PER_SECOND)};
@@ -165,7 +176,8 @@ static int supervise(struct supervisor *s) {
     while (!s->done) {
         siginfo_t info;
         int number = wait_for_signal(s, &info);
-        if (number < 0 && errno == EAGAIN) break;
+        if (number < 0 && errno == EAGAIN && !s->command) break;
+        if (number < 0 && errno == EAGAIN) report_delay(s);
         if (number < 0) continue;
         if (number == SIGCHLD) {
             FORWARD(reap_all(s));

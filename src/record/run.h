@@ -12,8 +12,10 @@
 struct record_plan {
     char **command;
     char **environment;
-    double wait_seconds;        // longest wait for descendants that outlive the command
-    sighandler_t file_limit;    // the command's SIGXFSZ; the caller ignores the signal for the files it writes
+    double wait_seconds;     // longest wait for descendants that outlive the command
+    sighandler_t file_limit; // the command's SIGXFSZ; the caller ignores the signal for the files it writes
+    // Called if the command still runs some time after a signal that ends most programs; or NULL.
+    void (*still_runs)(const char *command, pid_t pid, int signal);
     struct record_guard *guard; // NULL without one; with one, the command dies with the caller
 };
 

@@ -29,21 +29,12 @@ static void sizes_json(const struct counters *counters, struct json_out *json) {
     json_close(json);
 }
 
-// Most frequent values first.
 static void common_json(const struct counters_common *common, struct json_out *json, const char *key) {
-    bool shown[COUNTERS_CANDIDATES] = {false};
+    uint64_t value[COUNTERS_TOP] = {0}, count[COUNTERS_TOP] = {0};
+    counters_top(common, value, count);
     key_array(json, key);
-    for (unsigned n = 0; n < COUNTERS_TOP; n++) {
-        unsigned best = COUNTERS_CANDIDATES;
-        for (unsigned i = 0; i < common->used && i < COUNTERS_CANDIDATES; i++) {
-            if (!shown[i] && common->count[i] &&
-                (best == COUNTERS_CANDIDATES || common->count[i] > common->count[best]))
-                best = i;
-        }
-        if (best == COUNTERS_CANDIDATES) break;
-        shown[best] = true;
-        json_object_of(json, m_signed("value", (int64_t)common->value[best]), m_number("count", common->count[best]));
-    }
+    for (unsigned i = 0; i < COUNTERS_TOP && count[i]; i++)
+        json_object_of(json, m_signed("value", (int64_t)value[i]), m_number("count", count[i]));
     json_close(json);
 }
 

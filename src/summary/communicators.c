@@ -94,11 +94,9 @@ int summary_comms_find(struct summary_comms *comms, const struct log *log) {
     return code;
 }
 
-// "0-3", "0-6:2" with a step, "?*4" for four processes of another job.
-static void put_run(struct bytes *text, const struct members_run *run) {
+static void put_run(struct bytes *text, const struct members_run *run, const char *comma) {
     char one[96];
     int64_t last = run->first + run->step * (int64_t)(run->count - 1);
-    const char *comma = text->len ? "," : "";
     int len;
     if (run->first == MEMBERS_UNKNOWN)
         len = snprintf(one, sizeof one, "%s?*%" PRIu64, comma, run->count);
@@ -113,12 +111,17 @@ static void put_run(struct bytes *text, const struct members_run *run) {
     bytes_append(text, one, (size_t)len);
 }
 
-static void key_members(struct json_out *json, const char *key, const struct comm_group *group) {
-    struct bytes text = {0};
+void summary_comm_members(struct bytes *text, const struct comm_group *group) {
     struct members_in members = group->members;
     struct members_run run;
-    while (members_next(&members, &run) > 0) put_run(&text, &run);
-    if (group->cut) bytes_append(&text, ",...", text.len ? 4 : 0);
+    const char *comma = "";
+    for (; members_next(&members, &run) > 0; comma = ",") put_run(text, &run, comma);
+    if (group->cut && *comma) bytes_append(text, ",...", 4);
+}
+
+static void key_members(struct json_out *json, const char *key, const struct comm_group *group) {
+    struct bytes text = {0};
+    summary_comm_members(&text, group);
     json_key(json, key);
     json_bytes(json, text.len ? (const char *)text.data : "", text.len);
     bytes_free(&text);

@@ -17,6 +17,9 @@ struct summary_comms {
     size_t count;
 };
 
+// Appends the ranks in MPI_COMM_WORLD: "0-3", "0-6:2" with a step, "?*4" for four processes of another job.
+void summary_comm_members(struct bytes *text, const struct comm_group *group);
+
 // MPI_COMM_SELF, which each process has, is left out.
 int summary_comms_find(struct summary_comms *comms, const struct log *log);
 void summary_comms_json(const struct summary_comms *comms, struct json_out *json, size_t most);

@@ -193,7 +193,7 @@ def listed(record, alignment, ranks=None):
         for _, name in BINS:
             out[f'SIZE_{kind}_AGG_{name}'] = record.count[f'SIZE_{kind}_{name}']
     for values, name in ((record.sizes, 'ACCESS'), (record.strides, 'STRIDE')):
-        top = sorted(values.items(), key=lambda item: (-item[1], item[0]))[:4]
+        top = sorted((item for item in values.items() if item[0]), key=lambda item: (-item[1], -item[0]))[:4]
         for i, (value, times) in enumerate(top, 1):
             out[f'{name}{i}_{name}'], out[f'{name}{i}_COUNT'] = value, times
     for name in ('OPEN', 'READ', 'WRITE', 'CLOSE'):

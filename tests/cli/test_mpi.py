@@ -93,8 +93,8 @@ class MpiTest(harness.CommandLineTest):
                                     ('SYNCS', ranks), ('VIEWS', ranks), ('BYTES_READ', 600 * ranks),
                                     ('BYTES_WRITTEN', 12600 * ranks + 4000 * extra), ('RW_SWITCHES', ranks),
                                     ('ACCESS1_ACCESS', 4000), ('ACCESS1_COUNT', 3 * ranks + extra),
-                                    ('ACCESS2_ACCESS', 200), ('ACCESS2_COUNT', 2 * ranks),
-                                    ('ACCESS3_ACCESS', 400), ('ACCESS3_COUNT', 2 * ranks),
+                                    ('ACCESS2_ACCESS', 400), ('ACCESS2_COUNT', 2 * ranks),
+                                    ('ACCESS3_ACCESS', 200), ('ACCESS3_COUNT', 2 * ranks),
                                     ('SIZE_WRITE_AGG_1K_10K', 3 * ranks + extra)):
                     self.assertEqual(counters[f'MPIIO_{name}'], value, name)
                 own = [r for r in reduced if r['file'] == self.path('own1') and r['layer'] == 'mpiio']
@@ -248,6 +248,9 @@ class MpiTest(harness.CommandLineTest):
             self.assertEqual([row for row in self.json('dump', '--comm', '--json', '--rank', str(rank), log)], rows)
         lines = self.expect(0, 'dump', '--comm', log).stdout.decode().split('\n')
         self.assertEqual(len(lines), len(comm) + 2)
+        partners = [partner for row in comm for partner in row['partners'] if partner['role'] == 'all']
+        self.assertEqual({(p['origin'], p['members']) for p in partners if p['comm'] == 1}, {('world', '0-1')})
+        self.assertTrue(any(line.rstrip().endswith('all of 0-1') for line in lines))
 
 
     def test_second_decoder(self):

@@ -58,6 +58,41 @@ class LastLine(harness.CommandLineTest):
         self.assertEqual(done.stderr.decode(), f'ioseer: {self.path("log")}: nothing recorded: the recorder was not '
                                                f"loaded; see 'ioseer doctor {program}'\n")
 
+    def test_what_was_missed(self):
+        done = self.expect(0, 'record', '--wait', '0.1s', '-o', self.path('log'), '--', 'sh', '-c', 'sleep 5 & : >x', cwd=self.folder)
+        self.assertRegex(done.stderr, rb', 1 process still running \(--wait DURATION waits longer\)\n$')
+        done = self.expect(0, 'record', '--no-trace', '-o', self.path('log2'), '--', 'sh', '-c', ': >x', cwd=self.folder)
+        self.assertRegex(done.stderr, rb', the trace of 1 process ended at its cap \(--trace-cap\)\n$')
+        many = 'import os\nfor i in range(9): open(str(i), "w")'
+        done = self.expect(0, 'record', '--file-cap', '3', '-o', self.path('log3'), '--', sys.executable, '-ISc', many,
+                           cwd=self.folder)
+        self.assertRegex(done.stderr, rb', files past the cap have one name \(--file-cap\)\n$')
+        raw = ('import ctypes, os\nfd = os.open("big", os.O_RDWR | os.O_CREAT)\nos.ftruncate(fd, 4 << 20)\n'
+               'memory = ctypes.create_string_buffer(4 << 20)\n'
+               'code = bytes.fromhex("4889f84889f74889d64889ca0f05c3")  # syscall(number, fd, memory, bytes)\n'
+               'import mmap\nplace = mmap.mmap(-1, 4096, prot=7)\nplace.write(code)\n'
+               'call = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_long)'
+               '(ctypes.addressof(ctypes.c_char.from_buffer(place)))\n'
+               'assert call(0, fd, ctypes.addressof(memory), 4 << 20) == 4 << 20')
+        done = self.expect(0, 'record', '-o', self.path('log4'), '--', sys.executable, '-ISc', raw, cwd=self.folder)
+        self.assertRegex(done.stderr, rb', 4\.\d+ MiB read unseen\n$')
+
+
+class StubbornCommand(harness.CommandLineTest):
+    def test_the_wait_for_it_is_explained(self):
+        ready = self.path('ready')
+        script = f'trap "" TERM; : >{ready}; while :; do sleep 0.1; done'
+        with subprocess.Popen([harness.IOSEER, 'record', '-o', self.path('log'), '--', 'sh', '-c', script],
+                              stderr=subprocess.PIPE) as record:
+            while not os.path.exists(ready):
+                time.sleep(0.01)
+            record.send_signal(signal.SIGTERM)
+            line = record.stderr.readline().decode()
+            self.assertRegex(line, r"^ioseer record: sh: still runs after SIGTERM; 'kill -KILL \d+' ends it")
+            os.kill(int(line.split("kill -KILL ")[1].split("'")[0]), signal.SIGKILL)
+            self.assertRegex(record.stderr.read(), rb'^ioseer: .*/log: ')
+        self.assertEqual(record.returncode, 128 + signal.SIGKILL)
+
 
 class Ranks(harness.CommandLineTest):
     """Ranks that have a `record` each, as a launcher starts them."""

@@ -22,10 +22,11 @@ CODEC_PLAIN, CODEC_ZSTD = 0, 1
 MAX_PAYLOAD = 16 << 20
 
 PROCESS, FILE, CALL, PROCESS_FILE, CALL_SITE, COUNTERS, BLOCK, STREAM = 2, 3, 4, 5, 7, 10, 11, 12
-DATATYPE, HINTS, PROCESS_DATATYPE, PROCESS_HINTS = 14, 15, 16, 17
+DATATYPE, HINTS, PROCESS_DATATYPE, PROCESS_HINTS, COMMUNICATOR = 14, 15, 16, 17, 19
 # The keys that tell what a record is about: a later record on the same thing replaces an earlier one.
 IDENTITY = {PROCESS: (1,), FILE: (1,), CALL: (1,), PROCESS_FILE: (1, 2), CALL_SITE: (5, 1), COUNTERS: (1, 2, 3),
-            STREAM: (1,), DATATYPE: (1,), HINTS: (1,), PROCESS_DATATYPE: (1, 2), PROCESS_HINTS: (1, 2)}
+            STREAM: (1,), DATATYPE: (1,), HINTS: (1,), PROCESS_DATATYPE: (1, 2), PROCESS_HINTS: (1, 2),
+            COMMUNICATOR: (1, 2)}
 FIRST_COUNTER = 16
 SAME_COUNTERS = ((67, 55), (68, 56), (69, 57), (75, 51), (76, 52), (77, 50), (78, 55), (79, 56), (80, 54), (63, 16),
                  (64, 17), (61, 58), (62, 59))
@@ -37,6 +38,8 @@ RUN, MOVE, RESIZE, EXTENDED = range(4)
 EVENT, SLOT, THREAD, BEGIN, REOPEN, LOST, COMMUNICATION, LEAVE, PARTNERS = range(9)
 COMMUNICATION_KINDS = ('synchronising', 'moving', 'completing')
 MPI_FEATURE, PARTNERS_FEATURE = 1, 2
+ORIGINS = ('unknown', 'world', 'self', 'dup', 'split', 'create', 'group', 'shared', 'topology', 'inter', 'merge', 'spawn',
+           'connect')
 PARTNER_ROLES = ('all', 'from_root', 'to_root', 'send', 'receive', 'more')
 MORE = 5
 MAX_PARTNERS = 64
@@ -708,9 +711,34 @@ def decode_counters(log):
     return rows, problems
 
 
-def printed_partner(comm, role, peer, calls):
+def members_of(fields, key):
+    """The members of a group as runs of (first or None, step, count)."""
+    cursor, runs = Cursor(fields.string(key)), []
+    while cursor.at < len(cursor.data):
+        first, step, count = cursor.varint(), cursor.folded(), cursor.varint()
+        runs.append((first - 1 if first else None, step, count))
+    return runs
+
+
+def printed_members(runs, cut):
+    words = []
+    for first, step, count in runs:
+        last = None if first is None else first + step * (count - 1)
+        words.append(f'?*{count}' if first is None else str(first) if count == 1 else f'{first}-{last}' if step == 1 else
+                     f'{first},{last}' if count == 2 else f'{first}-{last}:{step}')
+    return ','.join(words + ['...'] * (cut and bool(words)))
+
+
+def printed_partner(process, comm, role, peer, calls):
+    known = process.tables.of[COMMUNICATOR].get((process.number, comm)) if role != MORE else None
+    has_peer = role not in (0, MORE)
+    ranks = [first if first is None else first + step * i
+             for first, step, count in (members_of(known, 10 if known.number(9) else 7) if known else ()) for i in range(count)]
     return {'comm': comm if role != MORE else None, 'role': PARTNER_ROLES[role], 'calls': calls,
-            'peer': None if role in (0, MORE) else peer}
+            'origin': ORIGINS[known.number(3)] if known else None,
+            'members': printed_members(members_of(known, 7), known.number(8)) if known else None,
+            'peer': peer if has_peer else None,
+            'peer_rank': ranks[peer] if has_peer and peer < len(ranks) else None}
 
 
 def rows_of_communication(communication, before, who, partners=(), in_ns=False):
@@ -719,7 +747,7 @@ def rows_of_communication(communication, before, who, partners=(), in_ns=False):
              'time': (time if in_ns else who['process'].length(time)) / 1e9}
             for kind, (count, size, time) in sorted(communication.items()) if kind < len(COMMUNICATION_KINDS)]
     if rows and partners:
-        rows[0]['partners'] = [printed_partner(*partner, calls) for partner, calls in partners.items()]
+        rows[0]['partners'] = [printed_partner(who['process'], *partner, calls) for partner, calls in partners.items()]
     return rows
 
 

@@ -153,4 +153,37 @@ class RepeatedPhases(harness.CommandLineTest):
         self.assertAlmostEqual(float(shown[1]) * {'s': 1, 'ms': 1e-3}[shown[2]], spent, delta=spent / 200)
 
 
+class Counters(harness.CommandLineTest):
+    def test_commonest_sizes_and_strides(self):
+        log = self.record_python('import os\nfd = os.open("data", os.O_WRONLY | os.O_CREAT)\n'
+                                 'for size in (10, 20, 10, 20, 0, 0, 0, 30, 5): os.write(fd, bytes(size))\n'
+                                 'for i in range(6): os.pwrite(fd, b"x", 1000 + 10 * i)')
+        lines = [line.split('\t') for line in self.expect(0, 'stats', '--darshan', log).stdout.decode().split('\n')]
+        mine = {line[3]: int(line[4]) for line in lines if len(line) == 8 and line[5] == self.path('data') and '.' not in line[4]}
+        self.assertEqual({line[1] for line in lines if len(line) == 8}, {'0', '<rank>'})
+        top = [(mine[f'POSIX_ACCESS{i}_ACCESS'], mine[f'POSIX_ACCESS{i}_COUNT']) for i in range(1, 5)]
+        self.assertEqual(top, [(1, 6), (20, 2), (10, 2), (30, 1)])
+        strides = [(mine[f'POSIX_STRIDE{i}_STRIDE'], mine[f'POSIX_STRIDE{i}_COUNT']) for i in range(1, 5)]
+        self.assertEqual(strides, [(9, 5), (1000 - 95, 1), (0, 0), (0, 0)])
+        file = next(f for f in self.json('report', '--format', 'json', log)['files'] if f['name'] == self.path('data'))
+        self.assertEqual([(row['value'], row['count']) for row in file['common_sizes']], top)
+        self.assertEqual([(row['value'], row['count']) for row in file['strides']], strides[:2])
+
+
+class Damage(harness.CommandLineTest):
+    def test_lost_events_are_not_among_those_present(self):
+        log = self.record_python('import os\nfd = os.open("data", os.O_WRONLY | os.O_CREAT)\n'
+                                 'for i in range(9999): os.pwrite(fd, bytes(i % 97), (i * i) % 65536)')
+        whole = self.json('info', '--json', log)['events']
+        with open(log, 'r+b') as file:
+            data = file.read()
+            file.seek(len(data) // 3)
+            file.write(bytes(b ^ 255 for b in data[len(data) // 3:len(data) // 3 + 64]))
+        info = self.json('info', '--json', log)
+        readable = len(self.json('dump', '--json', log))
+        self.assertGreater(info['lost_events'], 0)
+        self.assertEqual(info['events'], readable)
+        self.assertEqual(info['events'] + info['lost_events'], whole)
+
+
 harness.main()
