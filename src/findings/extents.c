@@ -65,6 +65,29 @@ int extents_add(struct extents *extents, uint64_t start, uint64_t bytes, uint64_
     return 0;
 }
 
+int extents_remove(struct extents *extents, uint64_t start, uint64_t bytes) {
+    uint64_t end = bytes > UINT64_MAX - start ? UINT64_MAX : start + bytes;
+    size_t at = find(extents, start);
+    if (at < extents->count && extents->extent[at].end == start) at++;
+    if (at == extents->count || extents->extent[at].start >= end) return 0;
+    struct extent *first = &extents->extent[at];
+    if (first->start < start && first->end > end) { // in the middle: two remain
+        struct extent rest = {end, first->end};
+        first->end = start;
+        return insert(extents, at + 1, rest);
+    }
+    if (first->start < start) {
+        first->end = start;
+        at++;
+    }
+    size_t last = at;
+    while (last < extents->count && extents->extent[last].end <= end) last++;
+    if (last < extents->count && extents->extent[last].start < end) extents->extent[last].start = end;
+    memmove(&extents->extent[at], &extents->extent[last], (extents->count - last) * sizeof *first);
+    extents->count -= last - at;
+    return 0;
+}
+
 void extents_free(struct extents *extents) {
     free(extents->extent);
     *extents = (struct extents){0};

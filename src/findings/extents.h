@@ -21,6 +21,8 @@ struct extents { // all zero is empty
 
 // Adds bytes. *before is the number of them that were there already. Returns 0 or -ENOMEM.
 int extents_add(struct extents *extents, uint64_t start, uint64_t bytes, uint64_t *before);
+// Removes bytes. Returns 0 or -ENOMEM.
+int extents_remove(struct extents *extents, uint64_t start, uint64_t bytes);
 // The number of these bytes that are in the list.
 uint64_t extents_overlap(const struct extents *extents, uint64_t start, uint64_t bytes);
 void extents_free(struct extents *extents);

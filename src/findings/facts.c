@@ -3,53 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/err.h"
-
-// --- small computations
-
-unsigned facts_size(uint64_t bytes) {
-    unsigned bits = bytes ? 63u - (unsigned)__builtin_clzll(bytes) : 0;
-    return bits / 2 < FACTS_SIZES ? bits / 2 : FACTS_SIZES - 1;
-}
-
-// Four bins per power of two of nanoseconds.
-static unsigned duration_bin(int64_t ns) {
-    if (ns < 4) return 0;
-    unsigned bits = 63u - (unsigned)__builtin_clzll((uint64_t)ns);
-    unsigned bin = bits * 4 + (unsigned)((uint64_t)ns >> (bits - 2) & 3);
-    return bin < FACTS_DURATIONS ? bin : FACTS_DURATIONS - 1;
-}
-
-void facts_cell_add(struct facts_cell *cell, uint64_t bytes, int64_t ns) {
-    unsigned bin = duration_bin(ns);
-    facts_sum_add(&cell->sum, bytes, ns);
-    cell->duration[bin].calls++;
-    cell->duration[bin].ns += ns;
-}
-
-int64_t facts_typical_ns(const struct facts_cell *cell) {
-    uint64_t wanted = cell->sum.calls - cell->sum.calls / 20, seen = 0;
-    double sum_ns = 0;
-    for (unsigned bin = 0; bin < FACTS_DURATIONS && seen < wanted; bin++) {
-        uint64_t calls = cell->duration[bin].calls, left = wanted - seen;
-        if (!calls) continue;
-        double mean_ns = (double)cell->duration[bin].ns / (double)calls;
-        sum_ns += mean_ns * (double)(calls < left ? calls : left);
-        seen += calls < left ? calls : left;
-    }
-    return seen ? (int64_t)(sum_ns / (double)seen) : 0;
-}
-
-int64_t facts_memory_ns(uint64_t bytes) {
-    enum { CALL_NS = 5000 };
-    return CALL_NS + (int64_t)(bytes < INT64_MAX / 2 ? bytes : INT64_MAX / 2); // one gigabyte per second
-}
-
-bool facts_at_memory_speed(const struct facts_sum *sum) {
-    return !sum->calls || sum->ns / (int64_t)sum->calls <= facts_memory_ns(sum->bytes / sum->calls);
-}
 
 // Whether the file system is in memory.
 static bool is_memory(const struct log_file *file) {
@@ -65,6 +22,7 @@ static bool is_memory(const struct log_file *file) {
 int facts_init(struct facts *facts, struct log *log) {
     memset(facts, 0, sizeof *facts);
     facts->log = log;
+    facts->run_ns = log_run_ns(log);
     facts->processes = log_process_count(log);
     facts->files = log_file_count(log);
     facts->process = calloc(facts->processes + 1, sizeof *facts->process);
@@ -77,7 +35,7 @@ int facts_init(struct facts *facts, struct log *log) {
         facts->is_stat[id] = call && call_table[call->build_id].effect == EFFECT_STAT;
     }
     const struct log_world *world = log_largest_world(log);
-    if (world) facts->ranks = world->size;
+    if (world) facts->ranks = facts->wall.ranks = world->size;
     return 0;
 }
 
@@ -86,52 +44,49 @@ void facts_free(struct facts *facts) {
         if (!facts->file[i]) continue;
         extents_free(&facts->file[i]->extents[FACTS_READ]);
         extents_free(&facts->file[i]->extents[FACTS_WRITE]);
+        extents_free(&facts->file[i]->unread);
         free(facts->file[i]);
     }
+    for (size_t i = 0; facts->process && i < facts->processes; i++) {
+        free(facts->process[i].comm_waits.wait);
+        free(facts->process[i].io_waits.wait);
+    }
+    for (size_t i = 0; i < facts->uses; i++) extents_free(&facts->use[i].read);
     free(facts->file);
     free(facts->process);
-    for (size_t i = 0; i < facts->uses; i++) extents_free(&facts->use[i].read);
     free(facts->use);
+    free(facts->grain);
+    free(facts->cell);
     free(facts->is_stat);
     lookup_free(&facts->use_of);
+    lookup_free(&facts->grain_of);
+    lookup_free(&facts->cell_of);
+    wall_free(&facts->wall);
 }
 
-// --- the file and process of an event
+// --- the file and the line of an event
 
+static uint32_t storage_of(struct facts *facts, const struct log_file *file) {
+    size_t at = 0;
+    while (at < facts->storages && facts->storage[at] != file->device) at++;
+    if (at == FACTS_STORAGES) return FACTS_STORAGES - 1;
+    if (at == facts->storages) facts->storage[facts->storages++] = file->device;
+    return (uint32_t)at;
+}
+
+// Files beyond the recorder's cap, and files without a name, have one common name, which does not begin with a slash:
+// that several calls have this name does not mean that they are about the same file.
 static int lookup_file(struct facts *facts, const struct log_file *file, struct facts_file **out) {
+    *out = NULL;
+    if (!file || file->name[0] != '/') return 0;
     struct facts_file **place = &facts->file[log_file_index(facts->log, file)];
     if (!*place) {
         *place = calloc(1, sizeof **place);
         RETURN_IF(!*place, -ENOMEM);
         (*place)->file = file;
+        (*place)->storage = storage_of(facts, file);
     }
     *out = *place;
-    return 0;
-}
-
-// *out is NULL beyond the limit.
-static int lookup_use(struct facts *facts, const struct log_event *event, struct facts_file *file,
-                      struct facts_use **out) {
-    uint32_t process = (uint32_t)log_process_index(facts->log, event->process);
-    uint32_t number = (uint32_t)log_file_index(facts->log, event->file);
-    struct facts_process *own = &facts->process[process];
-    uint64_t key = lookup_pair(process, number);
-    uint32_t at = own->last_file == number + 1 ? own->last_use : lookup_find(&facts->use_of, key);
-    *out = NULL;
-    if (at == LOOKUP_NONE) {
-        if (facts->uses == FACTS_MOST_USES) {
-            facts->uses_left_out++;
-            return 0;
-        }
-        FORWARD(array_room(facts->use, facts->uses));
-        FORWARD(lookup_set(&facts->use_of, key, (uint32_t)facts->uses));
-        at = (uint32_t)facts->uses++;
-        facts->use[at] = (struct facts_use){.process = process, .file = number};
-        file->users++;
-    }
-    own->last_file = number + 1;
-    own->last_use = at;
-    *out = &facts->use[at];
     return 0;
 }
 
@@ -160,17 +115,25 @@ static enum facts_order order_of(const struct facts_use *use, unsigned direction
     return start > use->end[direction] && start - use->end[direction] < A_LITTLE ? FACTS_STRIDED : FACTS_RANDOM;
 }
 
-static void move_on(struct facts_use *use, unsigned direction, uint64_t start, uint64_t bytes) {
+// A write of what was just read, or a read after such a write.
+static bool is_rewrite(const struct facts_use *use, unsigned direction, uint64_t start, uint64_t end) {
+    if (direction == FACTS_READ) return use->rewriting;
+    return use->last == FACTS_READ + 1 && use->start[FACTS_READ] == start && use->end[FACTS_READ] == end;
+}
+
+static void move_on(struct facts_use *use, unsigned direction, uint64_t start, uint64_t end) {
+    use->rewriting = direction == FACTS_WRITE && is_rewrite(use, direction, start, end);
     if (use->begun[direction]) use->displacement[direction] = (int64_t)(start - use->start[direction]);
     use->begun[direction] = true;
     use->start[direction] = start;
-    use->end[direction] = start + bytes;
+    use->end[direction] = end;
     use->last = (uint8_t)(direction + 1);
 }
 
 static void end_together(struct facts_together *together) {
     const struct facts_sum sum = {together->calls, together->bytes, together->until_ns - together->start_ns};
     facts_sum_join(&together->sum[together->several], &sum);
+    if (sum.ns > 0) facts_spread_add(&together->rate[together->several], (double)sum.bytes / (double)sum.ns);
     together->process = 0;
 }
 
@@ -190,17 +153,25 @@ static void add_together(struct facts_together *together, const struct log_event
     if (end_ns > together->until_ns) together->until_ns = end_ns;
 }
 
-static int add_extent(struct facts_file *file, unsigned direction, const struct log_event *event) {
-    uint64_t bytes = log_event_bytes(event), offset = event->raw.offset, before;
-    if (direction == FACTS_READ) {
-        bool known = extents_overlap(&file->extents[FACTS_READ], offset, bytes) == bytes ||
-                     extents_overlap(&file->extents[FACTS_WRITE], offset, bytes) == bytes;
-        bool fast = event->duration_ns <= facts_memory_ns(bytes);
-        facts_sum_add(known && fast && !is_memory(file->file) ? &file->remembered : &file->fetched, bytes,
-                      event->duration_ns);
-    }
-    FORWARD(extents_add(&file->extents[direction], offset, bytes, &before));
-    file->again[direction] += before;
+// What was read is no longer unread.
+static int add_read(struct facts_file *file, uint64_t offset, uint64_t bytes, int64_t ns, struct facts_traits *traits) {
+    uint64_t before = extents_overlap(&file->extents[FACTS_READ], offset, bytes);
+    traits->again = before == bytes;
+    traits->warm = traits->again || extents_overlap(&file->extents[FACTS_WRITE], offset, bytes) == bytes;
+    if (traits->warm && ns <= facts_memory_ns(bytes) && !is_memory(file->file)) file->remembered += bytes;
+    FORWARD(extents_remove(&file->unread, offset, bytes));
+    FORWARD(extents_add(&file->extents[FACTS_READ], offset, bytes, &before));
+    file->again[FACTS_READ] += before;
+    return 0;
+}
+
+static int add_write(struct facts_file *file, uint64_t offset, uint64_t bytes, struct facts_traits *traits) {
+    uint64_t before;
+    FORWARD(extents_add(&file->unread, offset, bytes, &before));
+    traits->again = before == bytes;
+    file->for_nothing += before;
+    FORWARD(extents_add(&file->extents[FACTS_WRITE], offset, bytes, &before));
+    file->again[FACTS_WRITE] += before;
     return 0;
 }
 
@@ -217,12 +188,6 @@ static int add_own_extent(struct facts *facts, struct facts_file *file, struct f
     return 0;
 }
 
-// Whether the call was made by a call of MPI-IO.
-static bool is_below_mpi(const struct log_event *event) {
-    return event->has_parent && event->around && event->around->layer == LAYER_MPIIO &&
-           log_class_moves(event->around->class);
-}
-
 static bool is_unaligned(const struct log_event *event) {
     uint64_t block = event->file->block_size ? event->file->block_size : 4096,
              both = event->raw.offset | event->raw.size;
@@ -230,54 +195,44 @@ static bool is_unaligned(const struct log_event *event) {
     return event->raw.offset % block || event->raw.size % block;
 }
 
-static void sum_request(struct facts *facts, const struct log_event *event, struct facts_file *file,
-                        enum facts_order order, bool switched) {
-    struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
-    unsigned direction = event->call->class == CLASS_WRITE, size = facts_size(event->raw.size);
-    uint64_t bytes = log_event_bytes(event);
-    int64_t ns = event->duration_ns;
-    bool unaligned = is_unaligned(event);
-    struct facts_cell *cell = &facts->cell[direction][size][order][unaligned][switched];
-    facts_cell_add(cell, bytes, ns);
-    const struct {
-        bool applies;
-        struct facts_sum *process, *file;
-    } patterns[] = {
-        {true, process->request, file->request},
-        {size < FACTS_SMALL_SIZE && order != FACTS_RANDOM, process->small, file->small},
-        {order == FACTS_RANDOM, process->random, file->random},
-        {unaligned, process->unaligned, file->unaligned},
-        {switched, process->switched, file->switched},
-    };
-    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
-        if (!patterns[i].applies) continue;
-        facts_sum_add(&patterns[i].process[direction], bytes, ns);
-        facts_sum_add(&patterns[i].file[direction], bytes, ns);
-    }
-    if (!is_below_mpi(event)) return;
-    const struct log_call *around = event->around;
-    bool collective = around->traits & CALL_COLLECTIVE;
-    facts_sum_add(&process->below[direction][around->class == CLASS_WRITE][collective], bytes, ns);
-    facts_sum_add(&file->below[collective], bytes, ns);
+static uint64_t period_of(const struct facts *facts, int64_t ns) {
+    int64_t part = facts->run_ns > 0 ? (int64_t)((double)ns / (double)facts->run_ns * 64) : 0;
+    return UINT64_C(1) << (part < 0 ? 0 : part > 63 ? 63 : part);
 }
 
-static int add_request(struct facts *facts, const struct log_event *event, struct facts_file *file) {
-    unsigned direction = event->call->class == CLASS_WRITE;
-    struct facts_use *use;
-    FORWARD(lookup_use(facts, event, file, &use));
-    if (!event->raw.has_offset || event->call->traits & CALL_ASYNC || !use) return 0;
+static void sum_request(struct facts *facts, const struct log_event *event, struct facts_file *file,
+                        const struct facts_traits *traits) {
+    unsigned direction = traits->kind;
+    uint64_t bytes = log_event_bytes(event);
+    int64_t ns = event->duration_ns;
+    facts_sum_add(&file->request[direction], bytes, ns);
+    if (traits->size < FACTS_SMALL_SIZE) facts_sum_add(&file->small[direction], bytes, ns);
+    if (traits->unaligned) facts_sum_add(&file->unaligned[direction], bytes, ns);
+    if (traits->switched) facts_sum_add(&file->switched[direction], bytes, ns);
+    file->periods[direction] |= period_of(facts, event->start_ns);
+}
+
+static int add_request(struct facts *facts, const struct log_event *event, struct facts_file *file,
+                       struct facts_use *use, struct facts_traits *traits) {
+    unsigned direction = traits->kind;
+    uint64_t offset = event->raw.offset, bytes = log_event_bytes(event);
     file->processes[direction] += !use->moved[direction];
     use->moved[direction] = true;
-    bool switched = use->last && use->last != direction + 1;
-    enum facts_order order = order_of(use, direction, event->raw.offset);
+    traits->size = facts_size(event->raw.size) & 15;
+    traits->order = order_of(use, direction, offset);
+    traits->unaligned = is_unaligned(event);
     // Reads that MPI-IO makes around the pieces of a write show neither the program's pattern nor its data.
-    bool sieving = direction == FACTS_READ && is_below_mpi(event) && event->around->class == CLASS_WRITE;
-    sum_request(facts, event, file, order, switched && !sieving);
-    if (sieving) return 0;
-    move_on(use, direction, event->raw.offset, log_event_bytes(event));
-    add_together(&file->together[direction], event, (uint32_t)log_process_index(facts->log, event->process));
-    if (direction == FACTS_READ) FORWARD(add_own_extent(facts, file, use, event));
-    return add_extent(file, direction, event);
+    if (!traits->sieving) {
+        traits->switched = use->last && use->last != direction + 1;
+        traits->rewrite = is_rewrite(use, direction, offset, offset + bytes);
+        move_on(use, direction, offset, offset + bytes);
+        add_together(&file->together[direction], event, use->process);
+        FORWARD(direction == FACTS_READ ? add_read(file, offset, bytes, event->duration_ns, traits)
+                                        : add_write(file, offset, bytes, traits));
+        if (direction == FACTS_READ) FORWARD(add_own_extent(facts, file, use, event));
+    }
+    sum_request(facts, event, file, traits);
+    return 0;
 }
 
 // --- MPI-IO
@@ -303,11 +258,9 @@ static int add_view(struct facts *facts, const struct log_event *event, struct f
     return 0;
 }
 
-static int add_mpi(struct facts *facts, const struct log_event *event, struct facts_file *file) {
-    struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
-    struct facts_use *use;
-    FORWARD(lookup_use(facts, event, file, &use));
-    if (!use) return 0;
+static int add_mpi(struct facts *facts, const struct log_event *event, struct facts_use *use) {
+    struct facts_process *process = &facts->process[use->process];
+    if (event->raw.error) return 0;
     if (event->filetype) return add_view(facts, event, use);
     if (!log_class_moves(event->call->class)) return 0;
     unsigned direction = event->call->class == CLASS_WRITE;
@@ -319,52 +272,141 @@ static int add_mpi(struct facts *facts, const struct log_event *event, struct fa
     return 0;
 }
 
-// --- other calls
+// --- the traits of an event
 
-static void add_again(struct facts_sum *again, uint32_t *count, int64_t ns) {
-    if ((*count)++) facts_sum_add(again, 0, ns);
+static unsigned kind_of(const struct facts *facts, const struct log_event *event) {
+    const struct log_call *call = event->call;
+    if (call->layer == LAYER_MPIIO) {
+        return call->class == CLASS_READ ? KIND_MPI_READ : call->class == CLASS_WRITE ? KIND_MPI_WRITE : KIND_MPI_OTHER;
+    }
+    bool is_request = call->layer == LAYER_POSIX && event->raw.has_offset && log_event_bytes(event);
+    switch (call->class) {
+    case CLASS_READ: return is_request ? KIND_READ : KIND_REST;
+    case CLASS_WRITE: return is_request ? KIND_WRITE : KIND_REST;
+    case CLASS_OPEN: return KIND_OPEN;
+    case CLASS_CLOSE: return KIND_CLOSE;
+    case CLASS_SYNC: return call->layer == LAYER_POSIX ? KIND_SYNC : KIND_REST;
+    case CLASS_META: return call->id < log_call_ids(facts->log) && facts->is_stat[call->id] ? KIND_STAT : KIND_META;
+    default: return KIND_REST;
+    }
 }
 
-static int add_other(struct facts *facts, const struct log_event *event, struct facts_file *file) {
-    const struct log_call *call = event->call;
-    struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
-    int64_t ns = log_event_busy_ns(event);
-    struct facts_use *use = NULL;
-    if (file) FORWARD(lookup_use(facts, event, file, &use));
-    if (call->class == CLASS_SYNC) {
-        if (file) facts_sum_add(&file->sync, 0, ns);
-        if (use) add_again(&process->sync_again, &use->syncs, ns);
-        return 0;
+// Whether the call was made by a transfer of MPI-IO.
+static bool is_below_mpi(const struct log_event *event) {
+    return event->has_parent && event->around && event->around->layer == LAYER_MPIIO &&
+           log_class_moves(event->around->class);
+}
+
+// Errors that lose data or time. Others are answers: a file that does not exist, a call that is not supported.
+static bool is_trouble(int error) {
+    static const int errors[] = {ENOSPC, EDQUOT, EIO, EFBIG, EROFS, ESTALE, EINTR, ETIMEDOUT, ENODEV, ENXIO};
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
+        if (error == errors[i]) return true;
+    return false;
+}
+
+// Also notes the error. A write to a file should take all bytes.
+static bool is_failed(struct facts *facts, const struct log_event *event) {
+    unsigned class = event->call->class;
+    bool moves = log_class_moves(class) || class == CLASS_SYNC || class == CLASS_CLOSE;
+    bool is_half = event->has_parent && !is_below_mpi(event); // of a copy, which takes what there is
+    bool is_short = class == CLASS_WRITE && event->call->layer == LAYER_POSIX && !is_half && !event->raw.error &&
+                    log_event_bytes(event) && log_event_bytes(event) < event->raw.size;
+    if (!event->file || (event->file->type && event->file->type != S_IFREG) || event->call->layer == LAYER_MPIIO ||
+        !(is_short || (moves && is_trouble(event->raw.error))))
+        return false;
+    size_t at = 0;
+    while (at < facts->errors && (facts->error[at].error != event->raw.error || facts->error[at].class != class)) at++;
+    if (at == facts->errors && at < FACTS_ERRORS)
+        facts->error[facts->errors++] = (struct facts_error){event->raw.error, class, 0};
+    if (at < FACTS_ERRORS) facts->error[at].calls++;
+    return true;
+}
+
+static int add_traits(struct facts *facts, const struct log_event *event, struct facts_file *file,
+                      struct facts_use *use, struct facts_traits *traits) {
+    traits->kind = kind_of(facts, event) & 15;
+    traits->failed = is_failed(facts, event);
+    traits->collective = event->call->layer == LAYER_MPIIO && event->call->traits & CALL_COLLECTIVE;
+    if (is_below_mpi(event)) {
+        traits->below = event->around->traits & CALL_COLLECTIVE ? BELOW_COLLECTIVE : BELOW_INDEPENDENT;
+        traits->sieving = traits->kind == KIND_READ && event->around->class == CLASS_WRITE;
     }
-    bool is_stat = call->id < log_call_ids(facts->log) && facts->is_stat[call->id];
-    if (call->class != CLASS_OPEN && call->class != CLASS_CLOSE && call->class != CLASS_META) return 0;
-    unsigned kind = call->class == CLASS_OPEN    ? FACTS_OPEN
-                    : call->class == CLASS_CLOSE ? FACTS_CLOSE
-                    : is_stat                    ? FACTS_STAT
-                                                 : FACTS_OTHER_META;
-    facts_sum_add(&process->meta[kind], 0, ns);
-    if (event->raw.error) facts_sum_add(&process->failed, 0, ns);
-    if (file) facts_sum_add(&file->meta, 0, ns);
-    if (use && kind == FACTS_OPEN && !event->raw.error) add_again(&process->opened_again, &use->opens, ns);
-    if (use && kind == FACTS_STAT) add_again(&process->stat_again, &use->stats, ns);
+    if (!use || !file || (event->raw.error && traits->kind != KIND_STAT)) return 0;
+    if (event->call->layer == LAYER_MPIIO) return add_mpi(facts, event, use);
+    if (traits->kind <= KIND_WRITE) return add_request(facts, event, file, use, traits);
+    traits->repeated = use->count[traits->kind]++ > 0;
     return 0;
+}
+
+// --- events
+
+static void end_call(struct facts *facts, const struct wall_call *call) {
+    struct facts_process *process = &facts->process[call->process];
+    if (call->is_own && !--process->in_progress) process->idle_since_ns = facts->wall.any_ns;
+    if (call->grain == WALL_NO_GRAIN) return;
+    facts->grain[call->grain].wall_ns += call->part_ns;
+    facts->grain[call->grain].late_ns += call->late_ns;
+}
+
+static void end_calls(struct facts *facts, int64_t to_ns) {
+    struct wall_call ended;
+    while (wall_next_end(&facts->wall, to_ns, &ended)) end_call(facts, &ended);
+}
+
+// The process was in no call, but others were.
+static int add_idle(struct facts *facts, struct facts_process *process, int64_t until_ns) {
+    enum { LEAST_NS = 20000 };
+    double ns = facts->wall.any_ns - process->idle_since_ns;
+    struct facts_waits *waits = &process->io_waits;
+    if (!process->process->has_rank || process->in_progress || ns < LEAST_NS || facts->waits == FACTS_MOST_WAITS)
+        return 0;
+    facts->waits++;
+    return array_push(waits->wait, waits->count, (struct facts_wait){until_ns, ns});
+}
+
+static void add_own_time(struct facts_process *process, const struct log_event *event) {
+    int64_t end_ns = event->start_ns + event->duration_ns;
+    if (end_ns <= process->busy_until_ns) return;
+    process->io_ns += end_ns - (event->start_ns < process->busy_until_ns ? process->busy_until_ns : event->start_ns);
+    process->busy_until_ns = end_ns;
 }
 
 int facts_add(struct facts *facts, const struct log_event *event) {
-    const struct log_call *call = event->call;
-    struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
-    struct facts_file *file = NULL;
+    uint32_t number = (uint32_t)log_process_index(facts->log, event->process), storage = 0;
+    struct facts_process *process = &facts->process[number];
+    struct wall_call call = {.end_ns = event->start_ns + event->duration_ns,
+                             .grain = WALL_NO_GRAIN,
+                             .process = number,
+                             .is_mpi = event->call->layer >= LAYER_MPIIO,
+                             .is_collective =
+                                 event->call->layer == LAYER_MPIIO && event->call->traits & CALL_COLLECTIVE,
+                             .is_own = !event->has_parent};
+    struct facts_file *file;
+    struct facts_use *use;
     if (event->process->is_launcher) return 0;
-    if (!event->has_parent) add_line(facts, event);
+    end_calls(facts, event->start_ns);
+    if (call.is_own) add_line(facts, event);
     if (event->moves)
-        facts_sum_add(&process->own[call->class == CLASS_WRITE], log_event_bytes(event), log_event_busy_ns(event));
-    if (event->file) FORWARD(lookup_file(facts, event->file, &file));
-    if (call->layer == LAYER_MPIIO) return file && !event->raw.error ? add_mpi(facts, event, file) : 0;
-    if (!log_class_moves(call->class)) return add_other(facts, event, file);
-    if (call->layer == LAYER_POSIX && file && !event->raw.error && log_event_bytes(event))
-        return add_request(facts, event, file);
-    return 0;
+        facts_sum_add(&process->own[event->call->class == CLASS_WRITE], log_event_bytes(event),
+                      log_event_busy_ns(event));
+    if (event->call->traits & CALL_ASYNC) return 0;
+    FORWARD(lookup_file(facts, event->file, &file));
+    FORWARD(facts_use_of(facts, event, file, &use));
+    struct facts_traits traits = {0};
+    FORWARD(add_traits(facts, event, file, use, &traits));
+    if (file) storage = file->storage + 1;
+    if (use) FORWARD(facts_grain_of(facts, use, traits, storage, &call.grain));
+    if (call.grain != WALL_NO_GRAIN) facts_grain_add(facts, call.grain, log_event_bytes(event), event->duration_ns);
+    if (call.is_own) {
+        FORWARD(add_idle(facts, process, event->start_ns));
+        process->in_progress++;
+        add_own_time(process, event);
+    }
+    return wall_begin(&facts->wall, &call);
 }
+
+// --- communication
 
 static int begin(void *context, const struct log_process *process, void **state) {
     struct facts *facts = context;
@@ -373,10 +415,18 @@ static int begin(void *context, const struct log_process *process, void **state)
 }
 
 static int add_comm(void *state, const struct log_comm *comm, size_t count) {
+    enum { LEAST_NS = 20000, MOST = FACTS_MOST_WAITS / 64 };
     struct facts_process *process = state;
+    struct facts_waits *waits = &process->comm_waits;
     for (size_t i = 0; i < count; i++) {
         const struct facts_sum sum = {comm[i].count, comm[i].bytes, comm[i].time_ns};
-        facts_sum_join(&process->comm[comm[i].kind], &sum);
+        facts_sum_join(&process->comm, &sum);
+        int64_t until_ns = comm[i].has_event ? comm[i].start_ns : INT64_MAX;
+        if (waits->count && waits->wait[waits->count - 1].until_ns == until_ns) {
+            waits->wait[waits->count - 1].ns += (double)comm[i].time_ns;
+        } else if (comm[i].time_ns >= LEAST_NS && waits->count < MOST) {
+            FORWARD(array_push(waits->wait, waits->count, (struct facts_wait){until_ns, (double)comm[i].time_ns}));
+        }
     }
     return 0;
 }
@@ -385,11 +435,15 @@ struct log_consumer facts_consumer(struct facts *facts) {
     return (struct log_consumer){.context = facts, .begin = begin, .comm = facts->ranks ? add_comm : NULL};
 }
 
-void facts_finish(struct facts *facts) {
+int facts_finish(struct facts *facts) {
+    end_calls(facts, INT64_MAX);
+    for (size_t i = 0; i < facts->processes; i++) FORWARD(add_idle(facts, &facts->process[i], INT64_MAX));
+    for (size_t i = 0; i < facts->grains; i++) facts->grain[i].left_ns = facts->grain[i].wall_ns;
     for (size_t i = 0; i < facts->files; i++) {
         struct facts_file *file = facts->file[i];
         for (unsigned direction = 0; file && direction < FACTS_DIRECTIONS; direction++) {
             if (file->together[direction].process) end_together(&file->together[direction]);
         }
     }
+    return 0;
 }

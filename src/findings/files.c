@@ -2,68 +2,99 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/order.h"
 #include "findings/find.h"
 
-enum { ENOUGH = 4, PEERS = 4 };
+enum { PEERS = 4 };
+
+static int claim_of(struct findings *findings, const struct facts_file *file, unsigned direction, double wanted_ns) {
+    const struct facts *facts = findings->facts;
+    bool *mark = calloc(facts->grains + 1, sizeof *mark);
+    RETURN_IF(!mark, -ENOMEM);
+    for (size_t i = 0; i < facts->grains; i++) {
+        const struct facts_grain *grain = &facts->grain[i];
+        mark[i] = find_is_request(grain) && grain->traits.kind == direction && find_file(findings, grain) == file;
+    }
+    int code = find_claim_spread(findings, mark, wanted_ns);
+    free(mark);
+    return code;
+}
 
 // --- a file that is slower than its peers
 
-static double byte_ns(const struct facts_sum *sum) { return sum->bytes ? (double)sum->ns / (double)sum->bytes : 0; }
-
-// The median time per byte of files with requests of this size; 0 if there are too few of them.
-static double peers_ns(const struct facts *facts, unsigned direction, unsigned size, double *cost) {
-    size_t count = 0;
-    for (size_t i = 0; i < facts->files; i++) {
-        const struct facts_file *file = facts->file[i];
-        if (!file || file->request[direction].calls < ENOUGH) continue;
-        if (facts_size(find_mean(&file->request[direction])) == size)
-            cost[count++] = byte_ns(&file->request[direction]);
-    }
-    if (count < PEERS) return 0;
-    qsort(cost, count, sizeof *cost, order_double);
-    return cost[count / 2];
-}
-
-struct slow {
+// Times of the requests of a file, of one direction; NULL file: none.
+struct file_times {
     const struct facts_file *file;
-    unsigned direction;
-    double peers_ns; // per byte
-    double stake_ns;
+    struct facts_sum sum;
+    struct facts_spread spread;
+    double wall_ns;
 };
 
-static void look_for_slow(const struct facts *facts, unsigned direction, double *cost, struct slow *slow) {
-    double peers[FACTS_SIZES];
-    for (unsigned size = 0; size < FACTS_SIZES; size++) peers[size] = peers_ns(facts, direction, size, cost);
-    for (size_t i = 0; i < facts->files; i++) {
-        const struct facts_file *file = facts->file[i];
-        if (!file || file->request[direction].calls < ENOUGH) continue;
-        const struct facts_sum *sum = &file->request[direction];
-        double peer = peers[facts_size(find_mean(sum))];
-        if (!peer || byte_ns(sum) < 2 * peer || facts_at_memory_speed(sum)) continue;
-        double stake = ((double)sum->ns - peer * (double)sum->bytes) /
-                       (file->processes[direction] ? file->processes[direction] : 1);
-        if (stake > slow->stake_ns) *slow = (struct slow){file, direction, peer, stake};
+static int by_mean(const void *a, const void *b) {
+    const struct file_times *left = a, *right = b;
+    double mean = left->spread.sum / left->spread.count, other = right->spread.sum / right->spread.count;
+    return mean < other ? -1 : mean > other;
+}
+
+// Only files with the same size of requests can be compared. Returns their number; the slowest one is last.
+static size_t collect_peers(const struct findings *findings, unsigned direction, unsigned size,
+                            struct file_times *times) {
+    const struct facts *facts = findings->facts;
+    size_t count = 0;
+    for (size_t i = 0; i <= facts->files; i++) times[i] = (struct file_times){0};
+    for (size_t i = 0; i < facts->grains; i++) {
+        const struct facts_grain *grain = &facts->grain[i];
+        struct file_times *own = &times[find_use(findings, grain)->file];
+        if (!find_is_request(grain) || grain->traits.kind != direction || grain->traits.size != size) continue;
+        own->file = find_file(findings, grain);
+        facts_sum_join(&own->sum, &grain->sum);
+        facts_spread_join(&own->spread, &grain->spread);
+        own->wall_ns += grain->wall_ns;
     }
+    for (size_t i = 0; i < facts->files; i++)
+        if (times[i].file && times[i].spread.count >= LIMIT_COMPARED_CALLS) times[count++] = times[i];
+    qsort(times, count, sizeof *times, by_mean);
+    return count;
+}
+
+// The slowest file must be slower than the one that comes next, and in several parts of the run.
+static bool is_slow(const struct file_times *slowest, const struct file_times *next) {
+    uint64_t periods = slowest->file->periods[FACTS_READ] | slowest->file->periods[FACTS_WRITE];
+    return __builtin_popcountll(periods) >= LIMIT_PERIODS &&
+           slowest->sum.ns / (int64_t)slowest->sum.calls > facts_memory_ns(find_mean(&slowest->sum)) &&
+           facts_factor(&slowest->spread, &next->spread) > LIMIT_SLOWER;
+}
+
+static int say_slow_file(struct findings *findings, struct finding *finding, unsigned direction,
+                         const struct file_times *slowest, const struct file_times *middle) {
+    double factor = facts_factor(&slowest->spread, &middle->spread);
+    FORWARD(claim_of(findings, slowest->file, direction, slowest->wall_ns * (1 - 1 / factor)));
+    finding->class = direction ? CLASS_WRITE : CLASS_READ;
+    finding->title = find_text(findings, "%ss of one file are %.1f times slower than those of similar files",
+                               direction ? "Write" : "Read", factor);
+    find_evidence(
+        findings, finding, (struct find_place){.file = slowest->file, .phase = find_phase(findings, direction)},
+        "%s of %s, %s each; similar requests of the median file take %s",
+        human_count(slowest->sum.calls, find_verb(direction)).text, human_bytes(find_mean(&slowest->sum)).text,
+        find_each(&slowest->sum).text, find_each(&middle->sum).text);
+    if (slowest->file->storage != middle->file->storage) {
+        finding->reason = "The file is on another storage than the others, and that storage is slower.";
+        finding->advice = "Put the file where the others are, if there is room.";
+    }
+    return findings->claims > 0;
 }
 
 int find_slow_file(struct findings *findings, struct finding *finding) {
-    struct slow slow = {0};
-    double *cost = malloc((findings->facts->files + 1) * sizeof *cost);
-    RETURN_IF(!cost, -ENOMEM);
-    for (unsigned direction = 0; direction < FACTS_DIRECTIONS; direction++)
-        look_for_slow(findings->facts, direction, cost, &slow);
-    free(cost);
-    if (!slow.file) return 0;
-    const struct facts_sum *sum = &slow.file->request[slow.direction];
-    finding->ns = (int64_t)slow.stake_ns;
-    finding->title = find_text(findings, "%ss of one file are %.1f times slower than those of similar files",
-                               slow.direction ? "Write" : "Read", byte_ns(sum) / slow.peers_ns);
-    find_evidence(findings, finding,
-                  (struct find_place){.file = slow.file, .phase = find_phase(findings, slow.direction)},
-                  "%s in %s; at the speed of the other files it would be %s", human_bytes(sum->bytes).text,
-                  human_seconds(sum->ns).text, human_seconds((int64_t)(slow.peers_ns * (double)sum->bytes)).text);
-    return 1;
+    int found = 0;
+    struct file_times *times = malloc((findings->facts->files + 1) * sizeof *times);
+    RETURN_IF(!times, -ENOMEM);
+    for (unsigned at = 0; !found && at < FACTS_DIRECTIONS * FACTS_SIZES; at++) {
+        unsigned direction = at / FACTS_SIZES;
+        size_t count = collect_peers(findings, direction, at % FACTS_SIZES, times);
+        if (count < PEERS || !is_slow(&times[count - 1], &times[count - 2])) continue;
+        found = say_slow_file(findings, finding, direction, &times[count - 1], &times[(count - 1) / 2]);
+    }
+    free(times);
+    return found;
 }
 
 // --- a file that several processes use at once
@@ -71,21 +102,20 @@ int find_slow_file(struct findings *findings, struct finding *finding) {
 struct shared {
     const struct facts_file *file;
     unsigned direction;
+    double factor;
     double stake_ns;
-    double alone; // bytes per ns
-    double together;
 };
 
-static double rate(const struct facts_sum *sum) { return sum->ns > 0 ? (double)sum->bytes / (double)sum->ns : 0; }
-
 static void look_at_shared(const struct facts_file *file, unsigned direction, struct shared *shared) {
-    const struct facts_sum *alone = &file->together[direction].sum[0], *together = &file->together[direction].sum[1];
-    if (alone->calls < ENOUGH || together->calls < ENOUGH || facts_at_memory_speed(&file->request[direction])) return;
+    const struct facts_together *together = &file->together[direction];
+    const struct facts_sum *one = &together->sum[0], *several = &together->sum[1];
+    if (!one->calls || !several->calls || several->ns / (int64_t)several->calls <= facts_memory_ns(find_mean(several)))
+        return;
     // Requests of different sizes cannot be compared.
-    if (facts_size(find_mean(alone)) != facts_size(find_mean(together))) return;
-    if (rate(together) * 1.25 >= rate(alone)) return;
-    double stake = (double)together->ns - (double)together->bytes / rate(alone);
-    if (stake > shared->stake_ns) *shared = (struct shared){file, direction, stake, rate(alone), rate(together)};
+    if (facts_size(find_mean(one)) != facts_size(find_mean(several))) return;
+    double factor = facts_factor(&together->rate[0], &together->rate[1]);
+    double stake = (double)several->ns * (1 - 1 / factor);
+    if (factor > LIMIT_SLOWER && stake > shared->stake_ns) *shared = (struct shared){file, direction, factor, stake};
 }
 
 int find_contention(struct findings *findings, struct finding *finding) {
@@ -96,16 +126,18 @@ int find_contention(struct findings *findings, struct finding *finding) {
             look_at_shared(facts->file[i], direction, &shared);
     }
     if (!shared.file) return 0;
-    const struct facts_sum *together = &shared.file->together[shared.direction].sum[1];
-    finding->ns = (int64_t)shared.stake_ns;
+    FORWARD(claim_of(findings, shared.file, shared.direction, shared.stake_ns));
+    const struct facts_sum *sum = shared.file->together[shared.direction].sum;
+    finding->class = shared.direction ? CLASS_WRITE : CLASS_READ;
     finding->title = find_text(findings,
                                "Processes that %s one file at the same time are %.1f times slower together than one "
                                "alone",
-                               find_verb(shared.direction), shared.alone / shared.together);
+                               find_verb(shared.direction), shared.factor);
     find_evidence(findings, finding,
                   (struct find_place){.file = shared.file, .phase = find_phase(findings, shared.direction)},
-                  "%s at %s/s together, at %s/s when one of %s is alone", human_bytes(together->bytes).text,
-                  human_bytes((uint64_t)(shared.together * 1e9)).text, human_bytes((uint64_t)(shared.alone * 1e9)).text,
+                  "%s in %s together, %s in %s when one of %s is alone", human_bytes(sum[1].bytes).text,
+                  human_seconds(sum[1].ns).text, human_bytes(sum[0].bytes).text, human_seconds(sum[0].ns).text,
                   human_count(shared.file->processes[shared.direction], "process").text);
-    return 1;
+    find_doubt(findings, finding);
+    return findings->claims > 0;
 }

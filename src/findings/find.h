@@ -1,7 +1,9 @@
 // Shared by the functions that find something. Each fills a finding and returns 1, returns 0 if there is none, or
 // -ENOMEM. A finding starts with the texts of its row in findings.c; a function replaces those that depend on the log.
-// findings.c sets share and severity, drops findings that are too small to matter, and replaces FILE and LOG in
-// `command`.
+//
+// A function claims time from grains. The functions are called in the order of the table, the most specific ones first,
+// and each grain can be claimed only once: so no second is in two findings. findings.c sets time, share and severity,
+// and gives the claims of a finding that is too small to matter back.
 #pragma once
 
 #include <stddef.h>
@@ -9,15 +11,65 @@
 #include "base/err.h"
 #include "base/human.h"
 #include "findings/findings.h"
+#include "findings/limits.h"
 
 typedef int find(struct findings *findings, struct finding *finding);
 
-find find_small_requests, find_unaligned, find_random, find_switching;
-find find_independent, find_collective, find_sieving;
-find find_read_again, find_written_again, find_cache;
+find find_failed, find_processors;
+find find_sieving, find_rewrites, find_independent, find_collective, find_collective_wait;
 find find_one_rank, find_slow_rank, find_waiting;
 find find_slow_file, find_contention;
-find find_metadata, find_opens, find_stats, find_syncs;
+find find_read_again, find_written_again;
+find find_syncs, find_opens, find_stats, find_metadata;
+find find_unaligned, find_switching, find_random, find_small_requests;
+
+// --- claims (claims.c)
+
+// Claims up to `wanted_ns` of what is left of the grain.
+int find_claim(struct findings *findings, const struct facts_grain *grain, double wanted_ns);
+// Claims as much that this part of the grain's time is claimed, by this finding and those before.
+static inline int find_claim_part(struct findings *findings, const struct facts_grain *grain, double part) {
+    return find_claim(findings, grain, grain->left_ns - (1 - part) * grain->wall_ns);
+}
+// Claims the grain's time without the pauses of a busy machine.
+static inline int find_claim_typical(struct findings *findings, const struct facts_grain *grain) {
+    return find_claim_part(findings, grain, facts_part_beyond(&findings->facts->cell[grain->cell], 0));
+}
+// Claims `wanted_ns` from all grains with a true mark, in proportion to what is left of them.
+int find_claim_spread(struct findings *findings, const bool *mark, double wanted_ns);
+
+// The calls that the claims of the current finding are about.
+struct find_taken {
+    struct facts_sum sum;
+    double ns;                           // claimed
+    const struct facts_file *file;       // with the most claimed time; NULL: none
+    const struct facts_process *process; // the same
+    uint64_t files, processes;
+};
+struct find_taken find_taken(const struct findings *findings);
+// The same for one file.
+struct facts_sum find_taken_of(const struct findings *findings, const struct facts_file *file);
+
+int find_claims_init(struct findings *findings);
+void find_claims_clear(struct findings *findings);     // before the next finding
+void find_claims_give_back(struct findings *findings); // the finding is none
+void find_claims_free(struct findings *findings);
+
+static inline const struct facts_use *find_use(const struct findings *findings, const struct facts_grain *grain) {
+    return &findings->facts->use[grain->use];
+}
+// NULL without a file.
+static inline const struct facts_file *find_file(const struct findings *findings, const struct facts_grain *grain) {
+    return findings->facts->file[find_use(findings, grain)->file];
+}
+static inline const struct facts_cell *find_cell(const struct findings *findings, const struct facts_grain *grain) {
+    return &findings->facts->cell[grain->cell];
+}
+static inline bool find_is_request(const struct facts_grain *grain) {
+    return grain->traits.kind <= KIND_WRITE && !grain->traits.failed;
+}
+
+// --- texts
 
 // A text that lives as long as the findings. NULL if there is no memory; text_list_failed then returns true.
 const char *find_text(struct findings *findings, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -39,38 +91,33 @@ struct find_place find_transfers(const struct findings *findings, unsigned direc
 void find_evidence(struct findings *findings, struct finding *finding, struct find_place place, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-// The finding's command with the file of its evidence and the log inserted (shell_command.c); NULL if there is no
-// memory.
+// If the time may come from a busy machine, because a process with claims waited for a processor for about as long,
+// says so, and the finding stays low. For findings about waiting: those that compare typical times do not need it,
+// because waiting for a processor makes few calls much slower, not all of them.
+void find_doubt(struct findings *findings, struct finding *finding);
+
+// The finding's command with its words in capitals replaced (shell_command.c): LOG; FILES by the files of the claims;
+// CLASS and WHO by the class and the process of the finding. NULL if there is no memory.
 const char *find_command(struct findings *findings, const struct finding *finding, const char *log_path);
-
-// A sum that every process has: the process with the largest time, and the total.
-struct find_most {
-    struct facts_sum all;
-    const struct facts_process *process; // with the most time; NULL: none
-    int64_t ns;                          // time of that process
-};
-#define find_most_of(facts, sum) find_most_at(facts, offsetof(struct facts_process, sum))
-struct find_most find_most_at(const struct facts *facts, size_t offset);
-// The file for which this sum has the most time; NULL if there is none.
-#define find_file_of(facts, sum) find_file_at(facts, offsetof(struct facts_file, sum))
-const struct facts_file *find_file_at(const struct facts *facts, size_t offset);
-
-// The part of the whole that the process with the most time has.
-static inline int64_t find_part_ns(const struct find_most *most, double whole_ns) {
-    return most->all.ns > 0 ? (int64_t)(whole_ns * ((double)most->ns / (double)most->all.ns)) : 0;
-}
-
-// Time of calls without data beyond the time in memory.
-static inline int64_t find_beyond_ns(const struct facts_sum *sum) {
-    int64_t ns = sum->ns - (int64_t)sum->calls * facts_memory_ns(0);
-    return ns > 0 ? ns : 0;
-}
 
 static inline uint64_t find_mean(const struct facts_sum *sum) { return sum->calls ? sum->bytes / sum->calls : 0; }
 
 // Mean time of one of these calls.
 static inline struct human find_each(const struct facts_sum *sum) {
-    return human_seconds(sum->ns / (int64_t)sum->calls);
+    return human_seconds(sum->calls ? sum->ns / (int64_t)sum->calls : 0);
 }
 
 static inline const char *find_verb(unsigned direction) { return direction == FACTS_WRITE ? "write" : "read"; }
+
+// --- what runs where (system.c)
+
+enum mpi_io { MPI_IO_UNKNOWN, MPI_IO_ROMIO, MPI_IO_OMPIO };
+enum mpi_io find_mpi_io(const struct findings *findings);
+// Whether the file system of this file is reached over a network; or surely is on this machine. Neither is known of
+// file systems in user space.
+bool find_is_remote(const struct facts_file *file);
+bool find_is_local(const struct facts_file *file);
+// Whether the process belongs to the program: with MPI its ranks do.
+bool find_counts(const struct facts *facts, const struct facts_process *process);
+// How long the process ran.
+int64_t find_run_ns(const struct facts *facts, const struct facts_process *process);

@@ -8,123 +8,124 @@
 #include "base/array.h"
 #include "findings/find.h"
 
+// The most specific first: each claims its time before the next one looks.
 static const struct row {
     const char *id;
     find *find;
     const char *basis, *reason, *advice, *command; // defaults, which the function may replace
 } table[] = {
-    {"small-requests", find_small_requests,
-     "time of these calls beyond the time of the same bytes in this log's large requests",
-     "Every request has to reach the storage and return before the next one starts. The smaller a request, the more of "
-     "its time is latency.",
-     "Collect the data in memory and move it with few large calls (a megabyte or more), or use a library that buffers.",
-     "ioseer phases --layer posix LOG"},
-    {"random", find_random, "time of these calls beyond the time of sequential calls, in this log or in memory",
-     "The system and the storage read ahead and combine writes only if requests follow each other. Otherwise each "
-     "request takes the full latency.",
-     "Sort requests by offset, store data that is used together in one place of the file, or read the whole region if "
-     "it fits into memory.",
-     "ioseer dump --file FILE LOG"},
-    {"unaligned", find_unaligned,
-     "time of these calls beyond the time of aligned calls of the same size and order in this log",
-     "To write a part of a block, the system must read the block first. Processes that share a block wait for each "
-     "other.",
-     "Start records at multiples of the block size: pad headers, or set the alignment of the library "
-     "(H5Pset_alignment, nc_header_align_size, striping_unit).",
-     "ioseer stats --json LOG"},
-    {"read-write-switching", find_switching,
-     "time of these calls beyond the time of calls of the same size that follow a call of the same direction",
-     "A change of direction ends read-ahead, and pending writes must complete before the read.",
-     "Read all data of a step before writing any, or write to another file.", "ioseer phases LOG"},
-    {"independent", find_independent,
-     "time of the requests below these calls beyond the time in memory, minus the estimated time of collective calls: "
-     "the exchange at this job's speed of communication, and large requests that take as long as the small ones do now",
-     "Each process moves its own small pieces, although all pieces together are large contiguous parts of the file.",
-     "Use collective calls (such as MPI_File_write_all) with one file view per process, and compare. Collective I/O "
-     "exchanges data between processes; this must cost less than the requests that it saves.",
-     "ioseer diff LOG COLLECTIVE-LOG"},
-    {"collective", find_collective,
-     "time in collective calls of the process that waits least in them, minus the time that its own pieces would take "
-     "as requests of this log",
-     "Collective I/O sends the data through a few processes, and all processes wait for each other. On storage that is "
-     "fast with small requests, this takes longer than the requests would.",
-     "Try the same calls with the hints romio_cb_write=disable and romio_cb_read=disable (or independent calls), and "
-     "compare.",
-     "ioseer diff LOG INDEPENDENT-LOG"},
+    {"failed", find_failed, "time of these calls", "Data may be lost: the file does not hold what the program wrote.",
+     "Check the results of writes, syncs and closes, and the free space, quota and limits of the storage.",
+     "ioseer dump CLASS FILES LOG"},
+    {"processors", find_processors,
+     "the part of the calls of MPI-IO in which no process moves data that corresponds to the part of their time that "
+     "the processes waited for a processor",
+     "A rank that has no processor cannot answer the others, and MPI-IO's calls wait for all. Times in this log are "
+     "longer than on a machine with a processor per rank; findings in doubt say so.",
+     "Start at most as many ranks as there are processors, or record on more nodes.", "ioseer info LOG"},
     {"data-sieving", find_sieving, "time of the reads that MPI-IO makes in order to write",
      "To write separate pieces, MPI-IO reads the region around them, changes it and writes it back; on shared files "
      "under a lock.",
-     "Set the hint romio_ds_write=disable, or write whole regions, and compare.",
-     "ioseer dump --layer posix --class read LOG"},
-    {"read-again", find_read_again, "time of the reads of this file whose bytes were read before; mean of its readers",
-     "The same bytes come from the storage, or from the page cache, several times.",
-     "Keep data in memory if it is needed again.", "ioseer dump --class read --file FILE LOG"},
-    {"written-again", find_written_again,
-     "time of the writes of this file whose bytes were written before; mean of its writers",
-     "Data that is overwritten was written for nothing, unless a process read it in between.",
-     "Keep intermediate results in memory, or write them to temporary storage (a local disk).",
-     "ioseer dump --class write --file FILE LOG"},
-    {"cache", find_cache, "time of these reads now; from the storage they would take longer",
-     "The page cache keeps recent data. With less memory, more data, or a restart on other nodes, these reads reach "
-     "the storage.",
-     "Do not mistake their speed for that of the storage. To measure the storage, read more data than fits into "
-     "memory, or data that another node wrote.",
-     "ioseer replay LOG --on DIR"},
-    {"one-rank", find_one_rank, "time of this rank's transfers, minus its fair share",
+     "Write whole regions, or turn off data sieving for writes in the MPI library, and compare.",
+     "ioseer dump --layer posix CLASS FILES LOG"},
+    {"read-modify-write", find_rewrites,
+     "time of these calls beyond the time of the same bytes in this log's large requests",
+     "Each record waits twice for the storage: for the read, and for the write.",
+     "Keep the region in memory, change it there and write it once, or collect the changes and write them in order.",
+     "ioseer dump --layer posix CLASS FILES LOG"},
+    {"one-rank", find_one_rank, "time of this rank's requests, minus its fair share",
      "One process has one connection to the storage and the memory of one node. All data must go through it, and the "
      "other processes wait.",
      "Let each rank move its own part: with MPI-IO on one shared file, or with one file per rank.",
-     "ioseer phases LOG"},
-    {"slow-rank", find_slow_rank, "time of its requests beyond that of the median process, which moves as many bytes",
+     "ioseer dump WHO LOG"},
+    {"slow-rank", find_slow_rank, "time of its requests beyond that of the median rank, which moves as many bytes",
      "All processes wait for the slowest one. It moves as many bytes as the others, so the reason is its node, its "
      "connection, or the part of the storage that holds its data.",
-     "Check whether another run shows the same node or server. Compare the files and offsets of this process with "
-     "those of the others.",
-     "ioseer stats --per-rank LOG"},
+     "Check whether another run shows the same node. Compare the files and offsets of this rank with those of the "
+     "others.",
+     "ioseer dump WHO LOG"},
     {"waiting", find_waiting,
-     "the smaller of two times: the ranks' mean time in barriers, and the I/O time of the busiest rank beyond the mean",
+     "the smaller of two times: how long the other ranks were in communication while there was I/O, and how much "
+     "longer "
+     "this rank's I/O takes than theirs",
      "A barrier ends when the last rank reaches it, so all ranks wait for the I/O of one.",
      "Distribute the I/O over the ranks, overlap it with computation (nonblocking calls), or remove barriers that only "
      "surround it.",
-     "ioseer info LOG"},
-    {"slow-file", find_slow_file,
-     "time of this file's requests beyond the time of the same bytes in other files; mean of its processes",
-     "Requests of the same size take longer here: the file is on a slower or busier part of the storage, or is striped "
-     "over fewer servers.",
-     "Check where the file is and how it is striped. Write it again elsewhere and compare.", "ioseer stats LOG"},
+     "ioseer dump WHO LOG"},
+    {"slow-file", find_slow_file, "time of this file's requests beyond that of similar requests of the median file",
+     "Requests of the same size take longer here, in several parts of the run: the file is on a slower or busier part "
+     "of the storage.",
+     "Check where the file is. Write it again elsewhere and compare.", "ioseer dump --layer posix CLASS FILES LOG"},
     {"contention", find_contention,
      "time during which several processes use the file, beyond the time of the same bytes when one process is alone",
-     "Processes that share a file wait for its locks. If their parts meet in one block or stripe, the lock moves back "
-     "and forth between them.",
-     "Give each process parts that begin at block or stripe boundaries, let fewer processes write (collective "
-     "buffering), or use one file per process.",
-     "ioseer phases LOG"},
-    {"metadata", find_metadata,
-     "time in these calls of the process with the most, beyond the time in memory; repeated opens and stats of a file "
-     "are separate findings",
-     "Few servers keep names, sizes and permissions, and each call waits for their answer. Many files mean many such "
-     "calls for few bytes.",
-     "Put many small files into few large ones (HDF5, an archive), create files in several folders, and list a folder "
-     "instead of looking up each name.",
-     "ioseer dump --class open LOG"},
-    {"opens", find_opens, "time of repeated opens of a file by the same process, and of their closes",
-     "Each open asks the servers for the name, the permissions and the location of the file.",
-     "Keep the file open between uses.", "ioseer dump --class open --file FILE LOG"},
-    {"stats", find_stats,
-     "time of repeated calls (stat and the like) by which a process asks for the attributes of the same file",
-     "On shared file systems each such call asks the servers, which may have to take locks from processes that write "
-     "the file.",
-     "Call it once and keep the result. To wait for a file, use a message or inotify, not repeated calls.",
-     "ioseer dump --class meta --file FILE LOG"},
+     "Processes that share a file wait for its locks. If their parts meet in one block, the lock moves back and forth "
+     "between them.",
+     "Give each process parts that begin at block boundaries, let fewer processes write, or use one file per process.",
+     "ioseer dump --layer posix CLASS FILES LOG"},
     {"syncs", find_syncs, "time of repeated syncs of a file by the same process",
      "A sync waits until all data has passed the caches and is on the storage. Frequent syncs prevent that writes are "
      "combined.",
      "Sync only when a result must survive a crash, such as at the end of a checkpoint, not after each record.",
-     "ioseer dump --class sync LOG"},
+     "ioseer dump CLASS FILES LOG"},
+    {"opens", find_opens, "time of repeated opens of a file by the same process, and of their closes",
+     "Each open looks up the name and the permissions of the file again.", "Keep the file open between uses.",
+     "ioseer dump CLASS FILES LOG"},
+    {"stats", find_stats,
+     "time of repeated calls (stat and the like) by which a process asks for the attributes of the same file",
+     "The answer was known, or another one was waited for.",
+     "Call it once and keep the result. To wait for a file, use a message or inotify, not repeated calls.",
+     "ioseer dump CLASS FILES LOG"},
+    {"read-again", find_read_again, "time of the reads whose bytes had been read before",
+     "The same bytes come from the storage, or from the page cache, several times.",
+     "Keep data in memory if it is needed again.", "ioseer dump CLASS FILES LOG"},
+    {"written-again", find_written_again, "time of the writes whose bytes had been written before and not read since",
+     "Data that is overwritten before anything reads it was written for nothing.",
+     "Keep intermediate results in memory, and write the last one.", "ioseer dump CLASS FILES LOG"},
+    {"unaligned", find_unaligned,
+     "time of these calls beyond the time of aligned calls of the same size and order on the same storage",
+     "To write a part of a block, the system must read the block first. Processes that share a block wait for each "
+     "other.",
+     "Start records at multiples of the block size: pad headers and records.",
+     "ioseer dump --layer posix CLASS FILES LOG"},
+    {"read-write-switching", find_switching,
+     "time of these calls beyond the time of calls of the same size that follow a call of the same direction",
+     "A change of direction ends read-ahead, and pending writes must complete before the read.",
+     "Read all data of a step before writing any, or write to another file.",
+     "ioseer dump --layer posix CLASS FILES LOG"},
+    {"random", find_random, "time of these calls beyond the time of calls of the same size in order, in this log",
+     "The system and the storage read ahead and combine writes only if requests follow each other. Otherwise each "
+     "request takes the full latency.",
+     "Sort requests by offset, store data that is used together in one place of the file, or read the whole region if "
+     "it fits into memory.",
+     "ioseer dump --layer posix CLASS FILES LOG"},
+    {"independent", find_independent,
+     "time of the requests below these calls beyond the time of the same bytes in this log's large requests",
+     "Each process moves its own small pieces, although all pieces together are large contiguous parts of the file.",
+     "Use collective calls (such as MPI_File_write_all) with one file view per process, and compare. Collective I/O "
+     "exchanges data between processes; this must cost less than the requests that it saves.",
+     "ioseer dump --layer posix CLASS FILES LOG"},
+    {"small-requests", find_small_requests,
+     "time of these calls beyond the time of the same bytes in this log's large requests",
+     "Each call costs time besides that of its bytes: a switch to the kernel, work of the file system, or the latency "
+     "of the storage. The smaller a call, the more of its time that is.",
+     "Collect the data in memory and move it with few large calls (a megabyte or more), or use a library that buffers.",
+     "ioseer dump --layer posix CLASS FILES LOG"},
+    {"metadata", find_metadata, "time of the calls on names and attributes, and of the requests of small files",
+     "Each file costs several calls, whatever its size. Many files mean many such calls for few bytes.",
+     "Put many small files into few large ones (HDF5, an archive), and list a folder instead of looking up each name.",
+     "ioseer dump FILES LOG"},
+    {"collective-wait", find_collective_wait,
+     "time in collective calls in which no process moves data and some ranks are not yet there",
+     "A collective call ends when all ranks have come. The time before is lost by the ranks that come first.",
+     "Let the ranks come at the same time: distribute the work before the call evenly, or use independent calls.",
+     "ioseer dump --layer mpiio FILES LOG"},
+    {"collective", find_collective,
+     "time in collective calls in which all ranks are there and no process moves data, beyond a copy of the data",
+     "In collective calls ranks exchange data, and agree with each other, before a few of them move it. On storage "
+     "that "
+     "is fast with small requests, that takes longer than the requests would.",
+     "Try independent calls, and compare.", "ioseer dump --layer mpiio FILES LOG"},
 };
-
-// A smaller part of the run time is not worth a finding.
-#define LEAST_SHARE 0.005
 
 const char *finding_severity_name(enum finding_severity severity) {
     static const char *const names[] = {"low", "medium", "high"};
@@ -184,35 +185,6 @@ struct find_place find_transfers(const struct findings *findings, unsigned direc
                                .line = find_line(findings, direction ? CLASS_WRITE : CLASS_READ)};
 }
 
-static const struct facts_sum *sum_at(const void *object, size_t offset) {
-    return (const struct facts_sum *)((const char *)object + offset);
-}
-
-struct find_most find_most_at(const struct facts *facts, size_t offset) {
-    struct find_most most = {.ns = -1};
-    for (size_t i = 0; i < facts->processes; i++) {
-        const struct facts_sum *sum = sum_at(&facts->process[i], offset);
-        if (!sum->calls) continue;
-        facts_sum_join(&most.all, sum);
-        if (sum->ns <= most.ns) continue;
-        most.ns = sum->ns;
-        most.process = &facts->process[i];
-    }
-    return most;
-}
-
-const struct facts_file *find_file_at(const struct facts *facts, size_t offset) {
-    const struct facts_file *best = NULL;
-    int64_t most_ns = 0;
-    for (size_t i = 0; i < facts->files; i++) {
-        const struct facts_file *file = facts->file[i];
-        if (!file || sum_at(file, offset)->ns <= most_ns) continue;
-        most_ns = sum_at(file, offset)->ns;
-        best = file;
-    }
-    return best;
-}
-
 // --- phases
 
 static int add_phase(struct findings *findings, const struct model *model, uint32_t place) {
@@ -250,7 +222,41 @@ static int choose_phases(struct findings *findings, const struct model *model) {
 
 static int compare(const void *a, const void *b) {
     const struct finding *left = a, *right = b;
+    if (left->severity != right->severity) return left->severity > right->severity ? -1 : 1;
+    if (left->loses_data != right->loses_data) return left->loses_data ? -1 : 1;
     return left->ns > right->ns ? -1 : left->ns < right->ns;
+}
+
+// Ranks do I/O at the same time or one after the other. What findings claim should not exceed the I/O time of the rank
+// with the most, which is what a reader compares it with.
+static double scale_of(const struct facts *facts) {
+    int64_t most_ns = 0;
+    for (size_t i = 0; facts->ranks && i < facts->processes; i++) {
+        const struct facts_process *process = &facts->process[i];
+        if (process->process->has_rank && process->io_ns > most_ns) most_ns = process->io_ns;
+    }
+    return most_ns && (double)most_ns < facts->wall.any_ns ? (double)most_ns / facts->wall.any_ns : 1;
+}
+
+static enum finding_severity severity_of(const struct finding *finding) {
+    if (finding->is_low || finding->share < LIMIT_MEDIUM_SHARE || (double)finding->ns < LIMIT_MEDIUM_NS)
+        return FINDING_LOW;
+    return finding->share >= LIMIT_HIGH_SHARE ? FINDING_HIGH : FINDING_MEDIUM;
+}
+
+// Returns 1 if the finding is worth telling.
+static int judge(struct findings *findings, struct finding *finding, const char *log_path) {
+    double run_ns = findings->facts->run_ns > 0 ? (double)findings->facts->run_ns : 1;
+    double ns = find_taken(findings).ns * scale_of(findings->facts);
+    finding->ns = (int64_t)(ns < run_ns ? ns : run_ns);
+    finding->share = (double)finding->ns / run_ns;
+    bool is_small = finding->share < LIMIT_LEAST_SHARE || ns < LIMIT_LEAST_NS;
+    if (is_small && !finding->loses_data && !finding->without_time) return 0;
+    finding->severity = severity_of(finding);
+    finding->command = find_command(findings, finding, log_path);
+    RETURN_IF(!finding->title || !finding->basis || !finding->reason || !finding->advice || !finding->command, -ENOMEM);
+    for (size_t i = 0; i < finding->evidences; i++) RETURN_IF(!finding->evidence[i].text, -ENOMEM);
+    return 1;
 }
 
 static int try_row(struct findings *findings, const struct row *row, const char *log_path) {
@@ -258,30 +264,25 @@ static int try_row(struct findings *findings, const struct row *row, const char 
     struct finding *finding = &findings->finding[findings->count];
     *finding = (struct finding){
         .id = row->id, .basis = row->basis, .reason = row->reason, .advice = row->advice, .command = row->command};
+    find_claims_clear(findings);
     int found = row->find(findings, finding);
-    if (found <= 0) return found;
-    int64_t run_ns = findings->facts->run_ns > 0 ? findings->facts->run_ns : 1;
-    if (finding->ns > run_ns) finding->ns = run_ns;
-    finding->share = (double)finding->ns / (double)run_ns;
-    if (finding->share < LEAST_SHARE) return 0;
-    finding->severity = finding->share >= 0.1 ? FINDING_HIGH : finding->share >= 0.01 ? FINDING_MEDIUM : FINDING_LOW;
-    finding->command = find_command(findings, finding, log_path);
-    RETURN_IF(!finding->title || !finding->basis || !finding->reason || !finding->advice || !finding->command, -ENOMEM);
-    for (size_t i = 0; i < finding->evidences; i++) RETURN_IF(!finding->evidence[i].text, -ENOMEM);
-    findings->count++;
-    return 0;
+    if (found > 0) found = judge(findings, finding, log_path);
+    if (found == 0) find_claims_give_back(findings);
+    if (found > 0) findings->count++;
+    return found < 0 ? found : 0;
 }
 
-int findings_make(struct findings *findings, const struct facts *facts, const struct model *model,
-                  const char *log_path) {
+int findings_make(struct findings *findings, struct facts *facts, const struct model *model, const char *log_path) {
     *findings = (struct findings){.facts = facts};
     if (model) FORWARD(choose_phases(findings, model));
+    FORWARD(find_claims_init(findings));
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) FORWARD(try_row(findings, &table[i], log_path));
     if (findings->count > 1) qsort(findings->finding, findings->count, sizeof *findings->finding, compare);
     return 0;
 }
 
 void findings_free(struct findings *findings) {
+    find_claims_free(findings);
     free(findings->finding);
     free(findings->phase);
     text_list_free(&findings->texts);

@@ -1,6 +1,6 @@
-// What is wrong with a job's I/O, sorted by the time at stake. Each finding compares calls of this log with others of
-// the same log, or with memory; no finding just says that a number exceeds a threshold. To add one, write a function in
-// one of the files and a row in the table of findings.c.
+// What is wrong with a job's I/O, the worst first. Each finding claims a part of the time in which the job was in I/O
+// calls; no second is in two findings. To add one, write a function in one of the files and a row in the table of
+// findings.c.
 #pragma once
 
 #include "base/text_list.h"
@@ -32,6 +32,11 @@ struct finding {
     enum finding_severity severity;
     struct finding_evidence evidence[FINDING_EVIDENCE];
     size_t evidences;
+    bool is_low;                       // whatever its time
+    bool loses_data;                   // comes first among those of its severity, however little time it takes
+    bool without_time;                 // may take no time in I/O at all
+    unsigned class;                    // of its calls, for the command; CLASS_NONE: several
+    const struct facts_process *whose; // the calls are all of this process; NULL: of several
 };
 
 // A phase as the findings see it.
@@ -41,18 +46,27 @@ struct finding_phase {
     int64_t ns;
 };
 
+struct finding_claim {
+    uint32_t grain;
+    double ns;
+};
+
 struct findings {
-    const struct facts *facts;
+    struct facts *facts;
     struct text_list texts; // all formatted texts
     struct finding *finding;
     size_t count;
     struct finding_phase *phase;
     size_t phases;
+    // Claims of the current finding, and their sums by file and process (the last file is none).
+    struct finding_claim *claim;
+    size_t claims;
+    double *of_file, *of_process;
 };
 
-// `model` may be NULL: then no evidence names a phase. The commands contain the path. Returns 0 or -ENOMEM.
-int findings_make(struct findings *findings, const struct facts *facts, const struct model *model,
-                  const char *log_path);
+// `model` may be NULL: then no evidence names a phase. The commands contain the path. The facts are used up. Returns 0
+// or -ENOMEM.
+int findings_make(struct findings *findings, struct facts *facts, const struct model *model, const char *log_path);
 void findings_free(struct findings *findings);
 
 const char *finding_severity_name(enum finding_severity severity);

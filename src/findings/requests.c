@@ -1,221 +1,285 @@
-// Requests that are slower than others of the same log that differ in one property: size, order, alignment, or the
-// request before.
+// Requests that take longer than they have to, because of their size, their order, their alignment, or the request
+// before.
 #include "findings/find.h"
 
-enum { ENOUGH = 8 }; // calls needed for a comparison
+// --- how much of their time requests lose
 
-// Nanoseconds per byte in large requests of this direction; 0 if there are too few.
-static double byte_ns(const struct facts *facts, unsigned direction) {
+// Nanoseconds per byte in large requests of this direction on this storage; 0 if there are too few.
+static double byte_ns(const struct facts *facts, uint32_t storage, unsigned direction) {
     double best = 0;
-    for (unsigned size = FACTS_SMALL_SIZE; size < FACTS_SIZES; size++) {
-        for (unsigned order = 0; order < FACTS_ORDERS; order++) {
-            for (unsigned rest = 0; rest < 4; rest++) {
-                const struct facts_cell *cell = &facts->cell[direction][size][order][rest >> 1][rest & 1];
-                if (cell->sum.calls < ENOUGH) continue;
-                double each = (double)facts_typical_ns(cell) / (double)find_mean(&cell->sum);
-                if (!best || each < best) best = each;
-            }
-        }
+    for (size_t i = 0; i < facts->cells; i++) {
+        const struct facts_cell *cell = &facts->cell[i];
+        if (cell->storage != storage || cell->traits.kind != direction || cell->traits.failed ||
+            cell->traits.size < FACTS_SMALL_SIZE || cell->sum.calls < LIMIT_COMPARED_CALLS / 2)
+            continue;
+        double each = (double)facts_typical_ns(cell) / (double)find_mean(&cell->sum);
+        if (!best || each < best) best = each;
     }
     return best;
 }
 
-// Time of the requests in a cell beyond what their bytes take in large requests, or in memory.
-static double excess_ns(const struct facts_cell *cell, double each_byte_ns) {
-    uint64_t mean = find_mean(&cell->sum);
-    double least = (double)facts_memory_ns(mean), by_bytes = (double)mean * each_byte_ns;
-    double more = (double)facts_typical_ns(cell) - (by_bytes > least ? by_bytes : least);
-    return more > 0 ? more * (double)cell->sum.calls : 0;
+// The part that the same bytes would not take in large requests. From memory only tiny requests cost more than their
+// bytes.
+static double small_part(const struct facts *facts, const struct facts_cell *cell, bool *assumed) {
+    uint64_t bytes = find_mean(&cell->sum);
+    if (cell->traits.size >= FACTS_SMALL_SIZE || cell->sum.calls < LIMIT_COMPARED_CALLS) return 0;
+    if (facts_at_memory_speed(cell) && bytes >= LIMIT_TINY_BYTES) return 0;
+    double each = byte_ns(facts, cell->storage, cell->traits.kind);
+    *assumed = !each;
+    return facts_part_beyond(cell, (double)bytes * (each ? each : LIMIT_COPY_BYTE_NS));
 }
 
-// Time that requests lost because they took longer than similar ones.
-static double against(const struct facts_cell *cell, const struct facts_cell *other) {
-    if (cell->sum.calls < ENOUGH || other->sum.calls < ENOUGH) return 0;
-    double more = (double)(facts_typical_ns(cell) - facts_typical_ns(other));
-    return more > 0 ? more * (double)cell->sum.calls : 0;
+// The part that calls of another cell, which differs in one trait, do not take. The cells must be apart: the faster
+// three quarters of the one below the slower three quarters of the other.
+static double part_against(const struct facts_cell *cell, const struct facts_cell *other) {
+    if (!other || cell->sum.calls < LIMIT_COMPARED_CALLS || other->sum.calls < LIMIT_COMPARED_CALLS) return 0;
+    if (facts_at_memory_speed(cell)) return 0;
+    if (facts_quantile_ns(cell, 0.25) <= facts_quantile_ns(other, 0.75)) return 0;
+    return facts_part_beyond(cell, (double)facts_typical_ns(other));
 }
 
-// --- four patterns: how much time each costs the requests of a cell
+// --- small requests
 
-typedef const struct facts_cell cells[FACTS_ORDERS][2][2]; // of one direction and size: [order][unaligned][switched]
-
-struct place {
-    unsigned size, order, unaligned, switched;
-    double each_byte_ns; // in large requests
-};
-
-static double small_ns(cells of, const struct place *at) {
-    if (at->size >= FACTS_SMALL_SIZE || at->order == FACTS_RANDOM) return 0;
-    return excess_ns(&of[at->order][at->unaligned][at->switched], at->each_byte_ns);
+static bool is_small(const struct facts_grain *grain) {
+    return find_is_request(grain) && grain->traits.size < FACTS_SMALL_SIZE && grain->sum.calls >= LIMIT_PATTERN_CALLS;
 }
 
-// Compared with requests of the same size in order; if there are none, with large ones and memory.
-static double random_ns(cells of, const struct place *at) {
-    const struct facts_cell *cell = &of[FACTS_RANDOM][at->unaligned][at->switched];
-    const struct facts_cell *in_order = &of[FACTS_NEXT][at->unaligned][at->switched];
-    if (at->order != FACTS_RANDOM || cell->sum.calls < ENOUGH) return 0;
-    if (in_order->sum.calls >= ENOUGH) return against(cell, in_order);
-    return at->size < FACTS_SMALL_SIZE ? excess_ns(cell, at->each_byte_ns) : 0;
+static unsigned more_written(const struct findings *findings) {
+    double ns[FACTS_DIRECTIONS] = {0};
+    for (size_t i = 0; i < findings->claims; i++) {
+        const struct facts_grain *grain = &findings->facts->grain[findings->claim[i].grain];
+        ns[grain->traits.kind == KIND_WRITE] += findings->claim[i].ns;
+    }
+    return ns[FACTS_WRITE] >= ns[FACTS_READ];
 }
 
-static double unaligned_ns(cells of, const struct place *at) {
-    return at->unaligned ? against(&of[at->order][1][at->switched], &of[at->order][0][at->switched]) : 0;
+static void set_class(struct findings *findings, struct finding *finding, unsigned direction) {
+    finding->class = direction ? CLASS_WRITE : CLASS_READ;
+    for (size_t i = 0; i < findings->claims; i++) {
+        const struct facts_grain *grain = &findings->facts->grain[findings->claim[i].grain];
+        if (grain->traits.kind != direction) finding->class = CLASS_NONE;
+    }
 }
 
-static double switched_ns(cells of, const struct place *at) {
-    return at->switched ? against(&of[at->order][at->unaligned][1], &of[at->order][at->unaligned][0]) : 0;
-}
-
-struct pattern {
-    double (*lost_ns)(cells of, const struct place *at);
-    size_t process, file; // offsets of the sums of these requests, by direction
-};
-#define PATTERN(name)                                                                                                  \
-    (struct pattern) { name##_ns, offsetof(struct facts_process, name), offsetof(struct facts_file, name) }
-
-static double lost_ns(const struct facts *facts, const struct pattern *pattern, unsigned direction) {
-    struct place at = {.each_byte_ns = byte_ns(facts, direction)};
-    double sum = 0;
-    for (at.size = 0; at.size < FACTS_SIZES; at.size++) {
-        for (at.order = 0; at.order < FACTS_ORDERS; at.order++) {
-            for (unsigned rest = 0; rest < 4; rest++) {
-                at.unaligned = rest >> 1;
-                at.switched = rest & 1;
-                sum += pattern->lost_ns(facts->cell[direction][at.size], &at);
-            }
-        }
+// All small requests of the files with claims: also the few among them that differ in another trait.
+static struct facts_sum small_sum(const struct findings *findings, unsigned direction) {
+    struct facts_sum sum = {0};
+    for (size_t i = 0; i < findings->facts->files; i++) {
+        if (findings->of_file[i] > 0) facts_sum_join(&sum, &findings->facts->file[i]->small[direction]);
     }
     return sum;
 }
 
-// The direction that loses more, and the place where it loses most.
-struct loss {
-    double ns[FACTS_DIRECTIONS];
-    unsigned direction;
-    struct find_most most;
-    const struct facts_file *file;
-};
-
-static bool find_loss(const struct facts *facts, struct finding *finding, struct pattern pattern, struct loss *loss) {
-    for (unsigned i = 0; i < FACTS_DIRECTIONS; i++) loss->ns[i] = lost_ns(facts, &pattern, i);
-    loss->direction = loss->ns[FACTS_WRITE] >= loss->ns[FACTS_READ];
-    size_t offset = loss->direction * sizeof(struct facts_sum);
-    loss->most = find_most_at(facts, pattern.process + offset);
-    loss->file = find_file_at(facts, pattern.file + offset);
-    finding->ns = find_part_ns(&loss->most, loss->ns[loss->direction]);
-    return loss->most.process && loss->ns[loss->direction] > 0;
+static void show_file(struct findings *findings, struct finding *finding, unsigned direction) {
+    struct find_taken taken = find_taken(findings);
+    for (unsigned i = 0; i < FACTS_DIRECTIONS; i++, direction = !direction) {
+        struct find_place place = find_transfers(findings, direction);
+        place.file = taken.file;
+        const struct facts_sum *sum = &taken.file->small[direction];
+        if (i && (finding->class || !sum->calls)) continue;
+        find_evidence(findings, finding, place, "%s of %s, %s each", human_count(sum->calls, find_verb(direction)).text,
+                      human_bytes(find_mean(sum)).text, find_each(sum).text);
+    }
+    if (taken.files > 1)
+        find_evidence(findings, finding, (struct find_place){0}, "and the same in %s",
+                      human_count(taken.files - 1, "other file").text);
 }
 
-// --- small requests in order
-
-// The MPI-IO calls that made these requests.
-static struct facts_sum mpi_calls(const struct facts *facts, unsigned direction, struct facts_sum *below) {
-    struct facts_sum calls = {0};
-    for (size_t i = 0; i < facts->processes; i++) {
-        for (unsigned collective = 0; collective < 2; collective++) {
-            facts_sum_join(&calls, &facts->process[i].mpi[direction][collective]);
-            facts_sum_join(below, &facts->process[i].below[direction][direction][collective]);
-        }
+static int claim_small(struct findings *findings, struct finding *finding, bool (*wanted)(const struct facts_grain *)) {
+    const struct facts *facts = findings->facts;
+    bool any_assumed = false;
+    for (size_t i = 0; i < facts->grains; i++) {
+        const struct facts_grain *grain = &facts->grain[i];
+        bool assumed = false;
+        if (!is_small(grain) || (wanted && !wanted(grain))) continue;
+        FORWARD(find_claim_part(findings, grain, small_part(facts, find_cell(findings, grain), &assumed)));
+        any_assumed = any_assumed || assumed;
     }
-    return calls;
+    if (!findings->claims) return 0;
+    set_class(findings, finding, more_written(findings));
+    if (any_assumed)
+        finding->basis = "time of these calls beyond an assumed copy in memory (1 ns per byte); the log has no large "
+                         "requests to compare with";
+    return 1;
 }
 
-static void say_small(struct findings *findings, struct finding *finding, unsigned direction,
-                      const struct find_most *most) {
-    struct facts_sum below = {0}, calls = mpi_calls(findings->facts, direction, &below);
-    if (!calls.calls || below.calls < 4 * calls.calls || below.calls * 2 < most->all.calls) {
-        finding->title = find_text(findings, "%s of %s on average, one after the other",
-                                   human_count(most->all.calls, direction ? "small write" : "small read").text,
-                                   human_bytes(find_mean(&most->all)).text);
-        return;
+// --- the requests of MPI-IO
+
+static bool is_independent(const struct facts_grain *grain) { return grain->traits.below == BELOW_INDEPENDENT; }
+
+// Calls of MPI-IO that made the claimed requests, if they made most of them and several each.
+static bool is_split(const struct findings *findings, unsigned direction, struct facts_sum *calls) {
+    const struct facts *facts = findings->facts;
+    uint64_t below = 0, all = 0;
+    for (size_t i = 0; i < findings->claims; i++) {
+        const struct facts_grain *grain = &facts->grain[findings->claim[i].grain];
+        if (grain->traits.kind != direction) continue;
+        all += grain->sum.calls;
+        if (is_independent(grain)) below += grain->sum.calls;
     }
-    finding->title = find_text(findings, "%s of %s on average: MPI-IO makes %s of each call",
-                               human_count(most->all.calls, direction ? "tiny write" : "tiny read").text,
-                               human_bytes(find_mean(&most->all)).text,
-                               human_count(below.calls / calls.calls, find_verb(direction)).text);
-    finding->advice = "Let MPI-IO combine the pieces: describe each process's part by one file view and one call per "
-                      "array, and use large buffers (and data sieving for reads).";
+    *calls = (struct facts_sum){0};
+    for (size_t i = 0; i < facts->processes; i++) facts_sum_join(calls, &facts->process[i].mpi[direction][0]);
+    return calls->calls && below * 2 > all && below >= 4 * calls->calls;
+}
+
+static void say_split(struct findings *findings, struct finding *finding, unsigned direction,
+                      const struct facts_sum *calls) {
+    struct find_taken taken = find_taken(findings);
+    struct facts_sum sum = small_sum(findings, direction);
+    finding->title =
+        find_text(findings, "%s of %s on average: MPI-IO makes %s of each call",
+                  human_count(sum.calls, direction ? "tiny write" : "tiny read").text,
+                  human_bytes(find_mean(&sum)).text, human_count(sum.calls / calls->calls, find_verb(direction)).text);
     find_evidence(findings, finding, (struct find_place){.line = find_transfers(findings, direction).line},
-                  "%s of MPI-IO became %s of %s", human_count(calls.calls, "call").text,
-                  human_count(below.calls, find_verb(direction)).text, human_bytes(find_mean(&below)).text);
+                  "%s of MPI-IO became %s of %s; %s use the file", human_count(calls->calls, "call").text,
+                  human_count(sum.calls, find_verb(direction)).text, human_bytes(find_mean(&sum)).text,
+                  human_count(taken.file ? taken.file->users : 0, "process").text);
+    show_file(findings, finding, direction);
 }
 
-static void show_small(struct findings *findings, struct finding *finding, unsigned direction) {
-    struct find_place place = find_transfers(findings, direction);
-    place.file = find_file_of(findings->facts, small[direction]);
-    if (!place.file) return;
-    const struct facts_sum *sum = &place.file->small[direction];
-    find_evidence(findings, finding, place, "%s of %s, %s each", human_count(sum->calls, find_verb(direction)).text,
-                  human_bytes(find_mean(sum)).text, find_each(sum).text);
+// Collective calls combine the pieces of all processes. They cost more than they save where requests are served from
+// memory.
+int find_independent(struct findings *findings, struct finding *finding) {
+    int found = claim_small(findings, finding, is_independent);
+    if (found <= 0) return found;
+    struct find_taken taken = find_taken(findings);
+    struct facts_sum calls;
+    unsigned direction = more_written(findings);
+    bool is_memory = taken.sum.ns / (int64_t)taken.sum.calls <= facts_memory_ns(find_mean(&taken.sum));
+    if (is_memory || !taken.file || taken.file->users < 2 || !is_split(findings, direction, &calls)) return 0;
+    say_split(findings, finding, direction, &calls);
+    return 1;
 }
 
 int find_small_requests(struct findings *findings, struct finding *finding) {
-    const struct facts *facts = findings->facts;
-    struct loss loss;
-    if (!find_loss(facts, finding, PATTERN(small), &loss)) return 0;
-    struct find_most other = find_most_of(facts, small[!loss.direction]);
-    finding->ns += find_part_ns(&other, loss.ns[!loss.direction]);
-    if (byte_ns(facts, loss.direction) <= 0)
-        finding->basis = "time of these calls beyond the time in memory; the log has no large requests to compare with";
-    say_small(findings, finding, loss.direction, &loss.most);
-    show_small(findings, finding, loss.direction);
-    if (loss.ns[!loss.direction] > 0) show_small(findings, finding, !loss.direction);
+    int found = claim_small(findings, finding, NULL);
+    if (found <= 0) return found;
+    struct facts_sum calls;
+    unsigned direction = more_written(findings);
+    if (is_split(findings, direction, &calls)) {
+        finding->advice = "Describe each process's part by one file view and one call per array, so that MPI-IO can "
+                          "combine the pieces, or pack them in memory before the call.";
+        say_split(findings, finding, direction, &calls);
+        return 1;
+    }
+    struct facts_sum sum = small_sum(findings, direction);
+    finding->title = find_text(findings, "%s of %s on average: the calls take longer than their bytes",
+                               human_count(sum.calls, direction ? "small write" : "small read").text,
+                               human_bytes(find_mean(&sum)).text);
+    show_file(findings, finding, direction);
     return 1;
 }
 
-// --- the others
+// --- read, change, write back
+
+static bool is_rewrite(const struct facts_grain *grain) { return grain->traits.rewrite; }
+
+int find_rewrites(struct findings *findings, struct finding *finding) {
+    int found = claim_small(findings, finding, is_rewrite);
+    if (found <= 0) return found;
+    struct find_taken taken = find_taken(findings);
+    finding->title = find_text(findings, "%s of %s that read a part of a file and write it back to the same place",
+                               human_count(taken.sum.calls, "call").text, human_bytes(find_mean(&taken.sum)).text);
+    show_file(findings, finding, FACTS_WRITE);
+    return 1;
+}
+
+// --- order, alignment, direction
+
+// Compared with requests of the same size in order; if there are none, the size of small requests that wait for the
+// storage is the reason as much as their order.
+static double random_part(const struct facts *facts, const struct facts_cell *cell, bool *assumed) {
+    struct facts_traits other = cell->traits;
+    other.order = FACTS_NEXT;
+    const struct facts_cell *in_order = facts_cell_find(facts, cell->storage, other);
+    if (in_order && in_order->sum.calls >= LIMIT_COMPARED_CALLS) return part_against(cell, in_order);
+    *assumed = true;
+    bool unused;
+    return facts_at_memory_speed(cell) ? 0 : small_part(facts, cell, &unused);
+}
 
 int find_random(struct findings *findings, struct finding *finding) {
-    struct loss loss;
-    if (!find_loss(findings->facts, finding, PATTERN(random), &loss)) return 0;
-    struct find_place place = find_transfers(findings, loss.direction);
-    place.file = loss.file;
-    finding->title = find_text(findings, "%s at random offsets, %s on average",
-                               human_count(loss.most.all.calls, find_verb(loss.direction)).text,
-                               human_bytes(find_mean(&loss.most.all)).text);
-    find_evidence(findings, finding, place, "%s out of %s of this file do not follow the one before",
-                  human_count(loss.file->random[loss.direction].calls, "").text,
-                  human_count(loss.file->request[loss.direction].calls, find_verb(loss.direction)).text);
+    const struct facts *facts = findings->facts;
+    bool any_assumed = false;
+    for (size_t i = 0; i < facts->grains; i++) {
+        const struct facts_grain *grain = &facts->grain[i];
+        if (!find_is_request(grain) || grain->traits.order != FACTS_RANDOM || grain->sum.calls < LIMIT_PATTERN_CALLS)
+            continue;
+        bool assumed = false;
+        FORWARD(find_claim_part(findings, grain, random_part(facts, find_cell(findings, grain), &assumed)));
+        any_assumed = any_assumed || assumed;
+    }
+    struct find_taken taken = find_taken(findings);
+    if (!taken.file) return 0;
+    unsigned direction = more_written(findings);
+    set_class(findings, finding, direction);
+    if (any_assumed)
+        finding->basis = "time of these calls beyond that of their bytes in large or memory requests; the log has no "
+                         "calls of this size in order, so it is assumed that order is the reason";
+    struct find_place place = find_transfers(findings, direction);
+    place.file = taken.file;
+    struct facts_sum sum = find_taken_of(findings, taken.file);
+    finding->title =
+        find_text(findings, "%s at random offsets, %s on average",
+                  human_count(taken.sum.calls, find_verb(direction)).text, human_bytes(find_mean(&taken.sum)).text);
+    find_evidence(findings, finding, place, "%s out of %s of this file do not follow the one before, %s each",
+                  human_count(sum.calls, "").text,
+                  human_count(taken.file->request[direction].calls, find_verb(direction)).text, find_each(&sum).text);
     return 1;
 }
 
-// The number of aligned calls that are faster than unaligned ones.
-static uint64_t aligned_calls(const struct facts *facts, unsigned direction) {
-    uint64_t calls = 0;
-    for (unsigned size = 0; size < FACTS_SIZES; size++) {
-        for (unsigned rest = 0; rest < 2 * FACTS_ORDERS; rest++) {
-            const struct facts_cell(*cell)[2] = facts->cell[direction][size][rest / 2];
-            if (against(&cell[1][rest % 2], &cell[0][rest % 2]) > 0) calls += cell[0][rest % 2].sum.calls;
-        }
+// Claims what requests lose against those that differ only in this trait.
+static int claim_against(struct findings *findings, bool by_alignment, uint64_t *others) {
+    const struct facts *facts = findings->facts;
+    *others = 0;
+    for (size_t i = 0; i < facts->grains; i++) {
+        const struct facts_grain *grain = &facts->grain[i];
+        struct facts_traits other = grain->traits;
+        bool has_it = by_alignment ? other.unaligned : other.switched && !other.rewrite;
+        if (!find_is_request(grain) || !has_it || grain->sum.calls < LIMIT_PATTERN_CALLS) continue;
+        if (by_alignment) other.unaligned = 0;
+        if (!by_alignment) other.switched = 0;
+        const struct facts_cell *cell = find_cell(findings, grain);
+        const struct facts_cell *without = facts_cell_find(facts, cell->storage, other);
+        double part = part_against(cell, without);
+        if (part > 0) *others = without->sum.calls;
+        FORWARD(find_claim_part(findings, grain, part));
     }
-    return calls;
+    return findings->claims > 0;
 }
 
 int find_unaligned(struct findings *findings, struct finding *finding) {
-    struct loss loss;
-    if (!find_loss(findings->facts, finding, PATTERN(unaligned), &loss)) return 0;
-    const struct facts_file *file = loss.file;
-    unsigned direction = loss.direction;
+    uint64_t aligned;
+    int found = claim_against(findings, true, &aligned);
+    if (found <= 0) return found;
+    struct find_taken taken = find_taken(findings);
+    unsigned direction = more_written(findings);
+    struct facts_sum sum = find_taken_of(findings, taken.file);
+    set_class(findings, finding, direction);
     finding->title = find_text(findings, "%s begin or end inside a block of the file system",
-                               human_count(loss.most.all.calls, find_verb(direction)).text);
-    find_evidence(findings, finding, (struct find_place){.file = file, .phase = find_phase(findings, direction)},
-                  "%s out of %s are not multiples of %s; compared with %s that are",
-                  human_count(file->unaligned[direction].calls, "").text,
-                  human_count(file->request[direction].calls, find_verb(direction)).text,
-                  human_bytes(file->file->block_size ? file->file->block_size : 4096).text,
-                  human_count(aligned_calls(findings->facts, direction), "call").text);
+                               human_count(taken.sum.calls, find_verb(direction)).text);
+    find_evidence(findings, finding, (struct find_place){.file = taken.file, .phase = find_phase(findings, direction)},
+                  "%s out of %s are not multiples of %s, %s each; compared with %s that are",
+                  human_count(sum.calls, "").text,
+                  human_count(taken.file->request[direction].calls, find_verb(direction)).text,
+                  human_bytes(taken.file->file->block_size ? taken.file->file->block_size : 4096).text,
+                  find_each(&sum).text, human_count(aligned, "call").text);
     return 1;
 }
 
 int find_switching(struct findings *findings, struct finding *finding) {
-    struct loss loss;
-    if (!find_loss(findings->facts, finding, PATTERN(switched), &loss)) return 0;
-    finding->title =
-        find_text(findings, "%s right after a %s of the same file",
-                  human_count(loss.most.all.calls, find_verb(loss.direction)).text, find_verb(!loss.direction));
+    uint64_t others;
+    int found = claim_against(findings, false, &others);
+    if (found <= 0) return found;
+    struct find_taken taken = find_taken(findings);
+    unsigned direction = more_written(findings);
+    set_class(findings, finding, direction);
+    finding->title = find_text(findings, "%s right after a %s of the same file",
+                               human_count(taken.sum.calls, find_verb(direction)).text, find_verb(!direction));
     find_evidence(
-        findings, finding, (struct find_place){.file = loss.file, .phase = find_phase(findings, loss.direction)},
-        "reads and writes of this file alternate %s",
-        human_count(loss.file->switched[FACTS_READ].calls + loss.file->switched[FACTS_WRITE].calls, "time").text);
+        findings, finding, (struct find_place){.file = taken.file, .phase = find_phase(findings, direction)},
+        "reads and writes of this file alternate %s; compared with %s that follow their own kind",
+        human_count(taken.file->switched[FACTS_READ].calls + taken.file->switched[FACTS_WRITE].calls, "time").text,
+        human_count(others, "call").text);
     return 1;
 }

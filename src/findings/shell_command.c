@@ -1,4 +1,4 @@
-// Commands that can be copied into a shell: FILE and LOG are replaced by names.
+// Commands that can be copied into a shell: words in capitals are replaced.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,40 +36,72 @@ static void put_quoted(FILE *out, const char *text) {
     fputc('\'', out);
 }
 
-// --file expects a pattern.
-static char *as_pattern(const char *name) {
-    char *pattern = malloc(2 * strlen(name) + 1), *at = pattern;
-    for (; pattern && *name; *at++ = *name++) {
-        if (strchr("*?[\\", *name)) *at++ = '\\';
+// --file expects a pattern: the first `len` bytes of the name as they are, and then whatever.
+static void put_pattern(FILE *out, const char *name, size_t len, bool is_open) {
+    char *pattern = malloc(2 * len + 2), *at = pattern;
+    for (size_t i = 0; pattern && i < len; *at++ = name[i++]) {
+        if (strchr("*?[\\", name[i])) *at++ = '\\';
     }
-    if (pattern) *at = 0;
-    return pattern;
+    if (!pattern) return;
+    if (is_open) *at++ = '*';
+    *at = 0;
+    put_quoted(out, pattern);
+    free(pattern);
 }
 
-static char *known_file(const struct finding *finding) {
-    for (size_t i = 0; i < finding->evidences; i++) {
-        if (finding->evidence[i].file) return as_pattern(finding->evidence[i].file->name);
+// The part of the claimed time that belongs to files whose names begin like this.
+static double part_below(const struct findings *findings, const char *name, size_t len) {
+    double below = 0, all = 0;
+    for (size_t i = 0; i <= findings->facts->files; i++) {
+        const struct facts_file *file = findings->facts->file[i];
+        bool is_one = file && !strncmp(file->file->name, name, len) && (name[len - 1] == '/' || !file->file->name[len]);
+        all += findings->of_file[i];
+        if (is_one) below += findings->of_file[i];
     }
-    return strdup("FILE");
+    return all > 0 ? below / all : 0;
+}
+
+// The file of the claims, or the smallest folder around it that holds nearly all of them.
+static void put_files(FILE *out, const struct findings *findings) {
+    const struct facts_file *file = find_taken(findings).file;
+    if (!file) return;
+    const char *name = file->file->name;
+    size_t len = strlen(name);
+    while (len > 1 && part_below(findings, name, len) < LIMIT_SHOWN_PART) {
+        do len--;
+        while (len > 1 && name[len - 1] != '/');
+    }
+    if (len <= 1) return;
+    fputs("--file ", out);
+    put_pattern(out, name, len, name[len - 1] == '/');
+    fputc(' ', out);
+}
+
+static void put_word(FILE *out, const struct findings *findings, const struct finding *finding, const char *word,
+                     size_t len, const char *log_path) {
+    const struct log_process *process = finding->whose ? finding->whose->process : NULL;
+    if (len == 3 && !strncmp(word, "LOG", len)) {
+        put_quoted(out, log_path);
+    } else if (len == 5 && !strncmp(word, "FILES", len)) {
+        put_files(out, findings);
+    } else if (len == 5 && !strncmp(word, "CLASS", len)) {
+        if (finding->class) fprintf(out, "--class %s ", call_class_name((uint8_t)finding->class));
+    } else if (len == 3 && !strncmp(word, "WHO", len)) {
+        if (process && process->has_rank) fprintf(out, "--rank %lld ", (long long)process->rank);
+    } else {
+        fprintf(out, "%.*s ", (int)len, word);
+    }
 }
 
 const char *find_command(struct findings *findings, const struct finding *finding, const char *log_path) {
-    char *text = NULL, *file = known_file(finding);
+    char *text = NULL;
     size_t len;
-    FILE *out = file ? open_memstream(&text, &len) : NULL;
+    FILE *out = open_memstream(&text, &len);
     for (const char *at = finding->command; out && *at;) {
-        size_t word = strcspn(at, " "), space = strspn(at + word, " ");
-        if (word == 4 && !strncmp(at, "FILE", word)) {
-            put_quoted(out, file);
-        } else if (word == 3 && !strncmp(at, "LOG", word)) {
-            put_quoted(out, log_path);
-        } else {
-            fwrite(at, 1, word, out);
-        }
-        fwrite(at + word, 1, space, out);
-        at += word + space;
+        size_t word = strcspn(at, " ");
+        put_word(out, findings, finding, at, word, log_path);
+        at += word + strspn(at + word, " ");
     }
-    free(file);
     if (out && fclose(out)) {
         free(text);
         text = NULL;

@@ -67,8 +67,7 @@ static int collect_begin(struct collect *collect, struct log *log, struct summar
 }
 
 static int collect_finish(struct collect *collect) {
-    collect->facts->run_ns = log_run_ns(collect->log);
-    facts_finish(collect->facts);
+    FORWARD(facts_finish(collect->facts));
     return files_finish(&collect->files);
 }
 

@@ -51,7 +51,7 @@ static void finding_json(const struct finding *finding, struct json_out *json) {
     for (size_t i = 0; i < finding->evidences; i++) evidence_json(&finding->evidence[i], json);
     json_close(json);
     json_members(json, m_text("reason", finding->reason), m_text("advice", finding->advice),
-                 m_text("command", finding->command), m_null("predicted_seconds"));
+                 m_text("check", finding->command), m_text("command", finding->command), m_null("predicted_seconds"));
     json_close(json);
 }
 

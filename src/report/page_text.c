@@ -55,7 +55,7 @@ static void print_evidence(FILE *out, const struct finding_evidence *evidence) {
 }
 
 static void print_findings(const struct page *page, FILE *out) {
-    heading(out, "Findings, the most time at stake first");
+    heading(out, "Findings, the most severe first");
     if (!page->findings.count) fputs("None: this log shows no known pattern that costs time.\n", out);
     for (size_t i = 0; i < page->findings.count; i++) {
         const struct finding *finding = &page->findings.finding[i];

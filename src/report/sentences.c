@@ -8,6 +8,8 @@
 #include "base/human.h"
 #include "report/page.h"
 
+enum { MIB = 1 << 20 };
+
 // The last part of a path as one line of at most `longest` bytes. The caller frees it.
 static char *short_name(const char *path, size_t longest) {
     char *text = NULL, *part = strndup(page_base_name(path), longest);
@@ -117,6 +119,18 @@ static int add_pattern(struct page *page) {
     return code;
 }
 
+// No lost time, but who measures storage should know it.
+static int add_remembered(struct page *page) {
+    const struct facts *facts = page->collect.facts;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < facts->files; i++) bytes += facts->file[i] ? facts->file[i]->remembered : 0;
+    if (bytes < MIB || bytes < page->summary.totals.bytes[0] / 10) return 0;
+    return text_list_add(&page->sentences,
+                         "%s were read at the speed of memory: the job had read or written them before. With less "
+                         "memory, or after a restart elsewhere, these reads reach the storage.",
+                         human_bytes(bytes).text);
+}
+
 // --- what the log does not show
 
 static int add_coverage(struct page *page, unsigned direction) {
@@ -165,8 +179,7 @@ static int add_losses(struct page *page) {
 static int add_cuts(struct page *page) {
     const struct collect *collect = &page->collect;
     const struct counted cuts[] = {
-        {collect->facts->uses_left_out ? FACTS_MOST_USES : 0, "",
-         "findings: files used by very many processes, from the %s pair of the two on"},
+        {collect->facts->left_out, "call", "findings: %s on more files than they can keep apart"},
         {collect->files.left_out, "file", "files: %s with less time than those shown"},
         {collect->timeline.rows_left_out, "thread", "timeline: %s with little time in calls"},
     };
@@ -178,6 +191,7 @@ int page_add_sentences(struct page *page) {
     FORWARD(add_busiest(page));
     FORWARD(add_bytes(page));
     FORWARD(add_pattern(page));
+    FORWARD(add_remembered(page));
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) FORWARD(add_coverage(page, direction));
     FORWARD(add_losses(page));
     return add_cuts(page);

@@ -46,13 +46,14 @@ class CasesTest(target.StorageTest):
         page = self.json('report', '--format', 'json', log)
         page['by_id'] = {finding['id']: finding for finding in page['findings']}
         for finding in page['findings']:
-            self.assertGreater(finding['seconds'], 0)
+            if finding['id'] != 'processors':  # a note about the machine
+                self.assertGreater(finding['seconds'], 0)
             self.assertTrue(finding['evidence'] and finding['reason'] and finding['advice'])
         return page
 
     def test_s3d_independent_on_slow_storage(self):
         page = self.report('s3d', '--directory', self.slow(), '--mode', 'independent', '--edge', '6', '--checkpoints', '1')
-        finding = page['by_id']['small-requests']
+        finding = page['by_id']['independent']
         self.assertIn('tiny write', finding['title'])
         writes = 16 * 6 * 6  # rows of a process's block: components x edge x edge
         self.assertIn(f'{RANKS * writes:,} tiny writes of 48 B', finding['title'])
@@ -60,8 +61,8 @@ class CasesTest(target.StorageTest):
         self.assertGreater(finding['seconds'], 0.9 * LATENCY_SECONDS * writes)
         self.assertEqual(finding['severity'], 'high')
         self.assertEqual(os.path.basename(finding['evidence'][-1]['file']), 's3d.0.dat')
-        self.assertIn('independent', page['by_id'])
-        self.assertIn('collective', page['by_id']['independent']['advice'])
+        self.assertIn('collective', finding['advice'])
+        self.assertNotIn('small-requests', page['by_id'])  # the same requests
 
     def test_s3d_on_fast_storage(self):
         for mode in ('independent', 'collective'):
@@ -82,10 +83,10 @@ class CasesTest(target.StorageTest):
         self.assertRegex(text, r'(9\d\.\d|100\.0) % of them unaligned')
 
     def test_one_rank_writes_everything(self):
-        made = self.path('one_rank')
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'one_rank.c')
+        made = self.path('ranks')
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'ranks.c')
         subprocess.run(['mpicc.mpich', '-o', made, source], check=True)
-        finding = self.report(made, self.slow())['by_id']['one-rank']
+        finding = self.report(made, 'one', self.slow())['by_id']['one-rank']
         self.assertIn(f'Rank 0 does the I/O of all {RANKS} ranks', finding['title'])
         self.assertEqual(finding['evidence'][0]['ranks'], [0])
         self.assertGreater(finding['seconds'], 40 * LATENCY_SECONDS * (1 - 1 / RANKS))

@@ -1,4 +1,4 @@
-// The findings, the most time at stake first.
+// The findings, the most severe first.
 import { bar, button, h, section } from './dom.mjs';
 import { percent, ranges, seconds, shorten } from './format.mjs';
 
@@ -102,7 +102,7 @@ export function findingsSection(document, { actions }) {
     return section(
         'findings',
         'Findings',
-        h('p', { class: 'intro' }, 'Ordered by the time at stake, measured in this log.'),
+        h('p', { class: 'intro' }, 'Ordered by severity and the time at stake; no second is in two findings.'),
         cards.slice(0, firstShown),
         rest.length > 0 &&
             h('details', { class: 'rest' }, h('summary', {}, `${rest.length} more, with less time at stake`), rest),

@@ -1,0 +1,67 @@
+// What runs where: which MPI-IO, which kind of storage, and processes that had to wait for a processor.
+#include <string.h>
+
+#include "findings/find.h"
+
+// Hints in force show the implementation; without hints, the MPI library's own one is assumed.
+enum mpi_io find_mpi_io(const struct findings *findings) {
+    const struct log *log = findings->facts->log;
+    for (size_t i = 0; i < log_hints_count(log); i++) {
+        const struct log_hint_list *list = &log_hints_at(log, i)->in_force;
+        for (size_t k = 0; k < list->count; k++)
+            if (!strncmp(list->hint[k].name, "romio_", 6)) return MPI_IO_ROMIO;
+    }
+    const struct log_world *world = log_largest_world(log);
+    if (!world || !world->mpi) return MPI_IO_UNKNOWN;
+    if (strstr(world->mpi, "Open MPI")) return MPI_IO_OMPIO;
+    return strstr(world->mpi, "MPICH") || strstr(world->mpi, "MVAPICH") || strstr(world->mpi, "Intel") ? MPI_IO_ROMIO
+                                                                                                       : MPI_IO_UNKNOWN;
+}
+
+bool find_is_remote(const struct facts_file *file) {
+    static const char *const names[] = {"nfs",      "cifs",  "smb3",   "lustre",         "gpfs",      "beegfs",
+                                        "ceph",     "9p",    "afs",    "pvfs2",          "orangefs",  "panfs",
+                                        "gfs2",     "ocfs2", "wekafs", "fuse.glusterfs", "fuse.ceph", "fuse.sshfs",
+                                        "fuse.s3fs"};
+    const char *fs = file ? file->file->fs_name : NULL;
+    for (size_t i = 0; fs && i < sizeof names / sizeof names[0]; i++) {
+        if (!strncmp(fs, names[i], strlen(names[i]))) return true;
+    }
+    return false;
+}
+
+bool find_is_local(const struct facts_file *file) {
+    const char *fs = file ? file->file->fs_name : NULL;
+    return !fs || (!find_is_remote(file) && strncmp(fs, "fuse", 4) != 0);
+}
+
+bool find_counts(const struct facts *facts, const struct facts_process *process) {
+    return !process->process->is_launcher && (process->process->has_rank || !facts->ranks);
+}
+
+int64_t find_run_ns(const struct facts *facts, const struct facts_process *process) {
+    int64_t end_ns = process->process->has_end ? process->process->end_ns : facts->run_ns;
+    return end_ns > process->process->start_ns ? end_ns - process->process->start_ns : 0;
+}
+
+// How long the process waited for a processor while it was in I/O, if it waited there as often as elsewhere.
+static double wait_in_io_ns(const struct facts *facts, const struct facts_process *process) {
+    int64_t run_ns = find_run_ns(facts, process);
+    if (!process->process->cpu_wait_known || run_ns <= 0) return 0;
+    return (double)process->process->cpu_wait_ns * ((double)process->io_ns / (double)run_ns);
+}
+
+void find_doubt(struct findings *findings, struct finding *finding) {
+    const struct facts *facts = findings->facts;
+    const struct facts_process *most = NULL;
+    for (size_t i = 0; i < facts->processes; i++) {
+        const struct facts_process *process = &facts->process[i];
+        if (findings->of_process[i] <= 0) continue;
+        if (!most || wait_in_io_ns(facts, process) > wait_in_io_ns(facts, most)) most = process;
+    }
+    if (!most || wait_in_io_ns(facts, most) < find_taken(findings).ns / 2) return;
+    finding->is_low = true;
+    find_evidence(findings, finding, (struct find_place){.process = most},
+                  "in doubt: in this run this process waited %s for a processor, which may be the reason",
+                  human_seconds(most->process->cpu_wait_ns).text);
+}

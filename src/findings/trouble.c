@@ -1,0 +1,139 @@
+// What is wrong whatever the time: calls that fail, and processes that have no processor.
+#include <errno.h>
+#include <string.h>
+
+#include "findings/find.h"
+
+// --- calls that fail
+
+static const char *error_name(int error) {
+    const char *name = strerrorname_np(error);
+    return name ? name : "an unknown error";
+}
+
+static void show_errors(struct findings *findings, struct finding *finding) {
+    const struct facts *facts = findings->facts;
+    struct find_place place = {.file = find_taken(findings).file};
+    for (size_t i = 0; i < facts->errors; i++) {
+        const struct facts_error *error = &facts->error[i];
+        const char *noun = call_class_name((uint8_t)error->class);
+        place.line = find_line(findings, error->class);
+        if (error->error) {
+            find_evidence(findings, finding, place, "%s failed with %s: %s", human_count(error->calls, noun).text,
+                          error_name(error->error), strerrordesc_np(error->error));
+        } else {
+            find_evidence(findings, finding, place, "%s moved fewer bytes than asked for",
+                          human_count(error->calls, noun).text);
+        }
+    }
+}
+
+int find_failed(struct findings *findings, struct finding *finding) {
+    const struct facts *facts = findings->facts;
+    uint64_t failed = 0, interrupted = 0;
+    for (size_t i = 0; i < facts->errors; i++)
+        *(facts->error[i].error == EINTR ? &interrupted : &failed) += facts->error[i].calls;
+    if (!failed && interrupted < LIMIT_INTERRUPTED) return 0;
+    for (size_t i = 0; i < facts->grains; i++) {
+        if (facts->grain[i].traits.failed) FORWARD(find_claim_part(findings, &facts->grain[i], 1));
+    }
+    finding->class = facts->errors == 1 ? facts->error[0].class : CLASS_NONE;
+    finding->loses_data = failed > 0;
+    finding->title = failed ? find_text(findings, "%s failed or moved only a part of their data",
+                                        human_count(failed + interrupted, "call").text)
+                            : find_text(findings, "%s were interrupted by signals before they moved anything",
+                                        human_count(interrupted, "call").text);
+    if (!failed) {
+        finding->reason = "A signal ends a call that waits. The program then has to call again.";
+        finding->advice = "Install the signal's handler with SA_RESTART, block the signal around I/O, or send it less "
+                          "often.";
+    }
+    show_errors(findings, finding);
+    return 1;
+}
+
+// --- more ranks than processors, or a busy machine
+
+static bool same_host(const struct facts_process *a, const struct facts_process *b) {
+    const char *left = a->process->host, *right = b->process->host;
+    return left == right || (left && right && !strcmp(left, right));
+}
+
+// The host with the most ranks per processor. A bound rank may use only some processors, so the process that may use
+// the most of them counts, which may be the launcher.
+static double crowding(const struct facts *facts, uint64_t *ranks, uint64_t *cpus) {
+    double most = 0;
+    for (size_t i = 0; i < facts->processes; i++) {
+        const struct facts_process *first = &facts->process[i];
+        if (!first->process->has_rank || (i && same_host(first, &facts->process[i - 1]) && most > 0)) continue;
+        uint64_t here = 0, usable = 0;
+        for (size_t k = 0; k < facts->processes; k++) {
+            const struct facts_process *process = &facts->process[k];
+            if (!same_host(first, process)) continue;
+            here += process->process->has_rank;
+            if (process->process->cpus > usable) usable = process->process->cpus;
+        }
+        if (!usable || (double)here / (double)usable <= most) continue;
+        most = (double)here / (double)usable;
+        *ranks = here;
+        *cpus = usable;
+    }
+    return most;
+}
+
+static double waiting_part(const struct facts *facts, const struct facts_process **most, double *wait_ns) {
+    double run_ns = 0;
+    *wait_ns = 0;
+    *most = NULL;
+    for (size_t i = 0; i < facts->processes; i++) {
+        const struct facts_process *process = &facts->process[i];
+        if (!find_counts(facts, process) || !process->process->cpu_wait_known) continue;
+        run_ns += (double)find_run_ns(facts, process);
+        *wait_ns += (double)process->process->cpu_wait_ns;
+        if (!*most || process->process->cpu_wait_ns > (*most)->process->cpu_wait_ns) *most = process;
+    }
+    double part = run_ns > 0 ? *wait_ns / run_ns : 0;
+    return part < 1 ? part : 1;
+}
+
+// While ranks wait for one that does not run, calls of MPI-IO go on with nothing below them.
+static int claim_mpi(struct findings *findings, double part) {
+    const struct facts *facts = findings->facts;
+    for (size_t i = 0; i < facts->grains; i++) {
+        const struct facts_grain *grain = &facts->grain[i];
+        if (grain->traits.kind >= KIND_MPI_READ && grain->traits.kind <= KIND_MPI_OTHER)
+            FORWARD(find_claim_part(findings, grain, part));
+    }
+    return 0;
+}
+
+int find_processors(struct findings *findings, struct finding *finding) {
+    const struct facts *facts = findings->facts;
+    const struct facts_process *most;
+    uint64_t ranks = 0, cpus = 0;
+    double wait_ns, part = waiting_part(facts, &most, &wait_ns);
+    bool is_crowded = crowding(facts, &ranks, &cpus) > 1;
+    bool is_busy = part >= LIMIT_BUSY_PART && wait_ns >= LIMIT_MEDIUM_NS;
+    bool has_io = facts->wall.any_ns > LIMIT_LEAST_SHARE * (double)facts->run_ns;
+    if (!has_io || (!is_crowded && !is_busy)) return 0;
+    if (is_crowded && !most) {
+        part = 1 - (double)cpus / (double)ranks;
+        finding->basis = "the part of the calls of MPI-IO in which no process moves data that corresponds to the ranks "
+                         "without a processor (assumed: the log does not know how long they waited)";
+    }
+    if (is_crowded) FORWARD(claim_mpi(findings, part)); // otherwise it is known how long, but not what waited
+    finding->without_time = true;
+    finding->is_low = !is_crowded;
+    finding->title =
+        is_crowded
+            ? find_text(findings, "%s share %s", human_count(ranks, "rank").text, human_count(cpus, "processor").text)
+            : find_text(findings, "The processes waited %s of their time for a processor", human_percent(part).text);
+    if (!is_crowded) {
+        finding->reason = "Other programs, or other processes of this job, used the processors.";
+        finding->advice = "Record again on a machine with free processors before you compare times of this log.";
+    }
+    find_evidence(findings, finding, (struct find_place){.process = most},
+                  "runnable but not running: %s of the processes' time, %s in the one with the most",
+                  human_percent(part).text, most ? human_seconds(most->process->cpu_wait_ns).text : "unknown");
+    return 1;
+}

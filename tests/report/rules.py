@@ -1,0 +1,62 @@
+"""What the tests of findings share: the rules that hold for all findings, and storage of a known speed."""
+import importlib.util
+import os
+import shlex
+
+from place import harness
+
+TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'target', 'place.py')
+spec = importlib.util.spec_from_file_location('target_place', TARGET)
+target = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(target)
+
+
+class RulesTest(harness.CommandLineTest):
+    def findings(self, log):
+        """The findings, by id. Whatever they are, they keep the rules for all of them."""
+        page = self.json('report', '--json', log)
+        summary, findings = page['summary'], page['findings']
+        self.assertLessEqual(sum(finding['seconds'] for finding in findings), max(summary['io_seconds'], summary['io_seconds_max']) + 1e-6)
+        self.assertLessEqual(sum(finding['share'] for finding in findings), 1)
+        self.assertEqual(len({finding['id'] for finding in findings}), len(findings))
+        for finding in findings:
+            if finding['severity'] != 'low':
+                self.assertGreaterEqual(finding['seconds'], 0.01)
+                self.assertGreaterEqual(finding['share'], 0.01)
+            for key in ('title', 'advice', 'reason', 'basis', 'evidence'):
+                self.assertTrue(finding[key], key)
+            self.check(finding, log)
+        return findings
+
+    def check(self, finding, log):
+        """The command succeeds, and shows calls, all of the file that it names."""
+        words = shlex.split(finding['check'])
+        self.assertEqual((words[0], words[-1]), ('ioseer', log))
+        if words[1] != 'dump':
+            self.expect(0, *words[1:])
+            return
+        events = self.json(*words[1:], '--json')
+        self.assertTrue(events, finding['check'])
+        named = {item['file'] for item in finding['evidence'] if item['file']}
+        shown = {event['file'] for event in events}
+        self.assertTrue(named <= shown or '--file' not in words, (named, finding['check']))
+
+    def assert_first(self, wanted, log):
+        findings = self.findings(log)
+        told = [(finding['id'], finding['severity'], finding['seconds'], finding['title']) for finding in findings]
+        self.assertTrue(findings and findings[0]['id'] == wanted, told)
+        return findings[0]
+
+    def assert_absent(self, unwanted, log):
+        # Python itself looks for its modules.
+        told = [(finding['id'], finding['severity'], finding['seconds'], finding['title']) for finding in self.findings(log)
+                if finding['id'] == unwanted and (unwanted != 'metadata' or finding['severity'] != 'low')]
+        self.assertEqual(told, [])
+
+
+class FindingsTest(RulesTest, target.StorageTest):
+    """With storage of a known speed."""
+
+    @staticmethod
+    def why_not():
+        return target.why_no_mount()
