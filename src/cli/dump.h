@@ -15,4 +15,4 @@ int dump_comm(struct log *log, const struct log_filter *filter, bool as_json, st
 int dump_devices(const struct log *log, const struct log_filter *filter, bool as_json, struct output *output);
 
 // Fills the next cell: the name of the error, else the value that the call returned, if it is known.
-void dump_result(struct table *table, int error, bool known, int64_t result);
+void dump_result(struct table *table, const char *error, bool known, int64_t result);

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "cli/dump.h"
+#include "log/describe.h"
 #include "log/slowest.h"
 #include "model/file/keywords.h"
 #include "summary/mpi_text.h"
@@ -71,10 +72,11 @@ static void json_event(struct json_out *json, struct log *log, const struct log_
         m_text("class", call_class_name(call->class)), m_text("file", event->file ? event->file->name : NULL),
         m_number_if("offset", raw->has_offset, raw->offset),
         m_number_if("size", call->traits & CALL_HAS_SIZE, raw->size),
-        m_signed_if("result", raw->has_result, raw->result), m_signed("errno", raw->error), m_number("tick", raw->tick),
-        m_seconds("start", event->start_ns), m_seconds("duration", event->duration_ns),
+        m_signed_if("result", raw->has_result, raw->result), m_signed("errno", log_event_errno(event)),
+        m_number("tick", raw->tick), m_seconds("start", event->start_ns), m_seconds("duration", event->duration_ns),
         m_bool("collective", call->traits & CALL_COLLECTIVE), m_text("line", event->line));
     if (raw->handle) key_number(json, "handle", raw->handle);
+    if (raw->error) key_text(json, "error", describe_error(event));
     json_attributes(json, event);
     if (raw->attribute_mask && call->layer == LAYER_MPIIO) json_mpi(json, log, event);
     json_close(json);
@@ -100,7 +102,8 @@ static void text_event(struct table *table, struct log *log, const struct log_ev
     table_text(table, event->call->name);
     table_number_if(table, raw->has_offset, raw->offset);
     table_number_if(table, event->call->traits & CALL_HAS_SIZE, raw->size);
-    dump_result(table, raw->error, raw->has_result, raw->result);
+    const char *error = describe_error(event);
+    dump_result(table, raw->error && !error ? "error" : error, raw->has_result, raw->result);
     table_text(table, event->file ? event->file->name : NULL);
     if (event->file2) table_append(table, " -> %s", event->file2->name);
     append_flags(table, event);

@@ -35,10 +35,9 @@ static int printer_end(struct printer *printer, int code) {
     return code < 0 ? code : ended;
 }
 
-void dump_result(struct table *table, int error, bool known, int64_t result) {
+void dump_result(struct table *table, const char *error, bool known, int64_t result) {
     if (error) {
-        const char *name = strerrorname_np(error);
-        table_text(table, name ? name : "error");
+        table_text(table, error);
     } else if (known && result < 0) {
         table_printf(table, "%" PRId64, result);
     } else {

@@ -105,7 +105,7 @@ static void print_json(struct expanding *e, const struct model_step *step, const
 
 // --- text
 
-static void add_signed(struct table *table, bool known, int64_t value) { dump_result(table, 0, known, value); }
+static void add_signed(struct table *table, bool known, int64_t value) { dump_result(table, NULL, known, value); }
 
 static void print_text(struct expanding *e, const struct model_step *step, const struct shown *shown) {
     struct table *table = &e->table;
@@ -116,7 +116,8 @@ static void print_text(struct expanding *e, const struct model_step *step, const
     table_text(table, step->kind->call);
     add_signed(table, shown->has_offset, shown->offset);
     add_signed(table, shown->has_size, shown->size);
-    dump_result(table, (int)step->kind->error, shown->has_result, shown->result);
+    const char *error = step->kind->error ? strerrorname_np(step->kind->error) : NULL;
+    dump_result(table, step->kind->error && !error ? "error" : error, shown->has_result, shown->result);
     table_text(table, shown->file);
     if (shown->file2) table_append(table, " -> %s", shown->file2);
     table_row(table);

@@ -4,9 +4,13 @@
 #include <stdio.h>
 
 #include "base/human.h"
-#include "log/log.h"
+#include "log/event.h"
 
 struct human describe_exit(const struct log_process *process); // as in JSON: "clean", "signal 9" …
+
+// The name of the event's error: "ENOENT", of MPI-IO "MPI_ERR_NO_SUCH_FILE"; NULL if there is none, or if it is not
+// known.
+const char *describe_error(const struct log_event *event);
 
 const char *describe_loss(unsigned reason);                    // enum loss_reason
 const char *describe_left_out(unsigned reason);                // enum left_out

@@ -84,6 +84,9 @@ struct log_comm {
     const struct stream_partner *partners; // valid during the callback
 };
 
+// The error as an errno, or 0. For MPI-IO, the errno that says the same as its error class.
+int log_event_errno(const struct log_event *event);
+
 static inline bool log_class_moves(unsigned class) { return class == CLASS_READ || class == CLASS_WRITE; }
 
 // Bytes that the event moved.

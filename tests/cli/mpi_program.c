@@ -1,6 +1,6 @@
 // Some of every kind of MPI-IO, for the tests of counters: a shared file, one file per rank, a file of rank 0 only,
 // stdio, and communication between them. Arguments: a directory, and what to do at the end: "rounds" of a barrier and a
-// write at an irregular offset, or "killed" after some barriers.
+// write at an irregular offset, "missing" for files that cannot be opened, or "killed" after some barriers.
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -67,6 +67,13 @@ static void use_rounds(const char *directory, int rank) {
     MPI_File_close(&file);
 }
 
+static void use_missing(const char *directory) {
+    MPI_File file;
+    MPI_File_open(MPI_COMM_WORLD, path(directory, "missing", 0), MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+    MPI_File_open(MPI_COMM_SELF, path(directory, "shared", 0), MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR,
+                  MPI_INFO_NULL, &file);
+}
+
 int main(int argc, char **argv) {
     int rank, size, sum;
     MPI_Init(&argc, &argv);
@@ -83,6 +90,7 @@ int main(int argc, char **argv) {
     }
     for (int i = 0; i < 5; i++) MPI_Barrier(MPI_COMM_WORLD);
     if (argc > 2 && strcmp(argv[2], "rounds") == 0) use_rounds(argv[1], rank);
+    if (argc > 2 && strcmp(argv[2], "missing") == 0) use_missing(argv[1]);
     if (argc > 2 && strcmp(argv[2], "killed") == 0) {
         for (int i = 0; i < LAST_BARRIERS; i++) MPI_Barrier(MPI_COMM_SELF);
         raise(SIGKILL);

@@ -1,4 +1,5 @@
 """stats, info and dump on recordings of an MPI program, under each MPI that is there."""
+import errno
 import json
 import os
 import re
@@ -252,6 +253,16 @@ class MpiTest(harness.CommandLineTest):
         self.assertEqual({(p['origin'], p['members']) for p in partners if p['comm'] == 1}, {('world', '0-1')})
         self.assertTrue(any(line.rstrip().endswith('all of 0-1') for line in lines))
 
+
+    def test_errors_have_the_names_of_mpi(self):
+        log = self.record(*self.launch(2, None, 'missing'))
+        failed = [e for e in self.json('dump', '--json', log) if e['op'] == 'MPI_File_open' and e['errno']]
+        self.assertEqual(sorted((e['error'], e['errno']) for e in failed),
+                         [('MPI_ERR_FILE_EXISTS', errno.EEXIST)] * 2 + [('MPI_ERR_NO_SUCH_FILE', errno.ENOENT)] * 2)
+        text = self.expect(0, 'dump', '--op', 'MPI_File_open', log).stdout.decode()
+        self.assertEqual(text.count(' MPI_ERR_NO_SUCH_FILE '), 2)
+        if shutil.which('zstd'):
+            self.compare_decoders(log)
 
     def test_second_decoder(self):
         """The decoder that was written from doc/format.md sees the same."""

@@ -5,6 +5,7 @@ or what `ioseer dump --comm --json` prints.
 Written from doc/format.md and shares nothing with ioseer. Needs the zstd command.
 """
 import collections
+import errno
 import json
 import struct
 import subprocess
@@ -40,6 +41,11 @@ COMMUNICATION_KINDS = ('synchronising', 'moving', 'completing')
 MPI_FEATURE, PARTNERS_FEATURE = 1, 2
 ORIGINS = ('unknown', 'world', 'self', 'dup', 'split', 'create', 'group', 'shared', 'topology', 'inter', 'merge', 'spawn',
            'connect')
+# Those that a file that cannot be opened gives.
+MPI_ERRORS = {'MPICH': {20: (errno.EACCES, 'MPI_ERR_ACCESS'), 25: (errno.EEXIST, 'MPI_ERR_FILE_EXISTS'),
+                        37: (errno.ENOENT, 'MPI_ERR_NO_SUCH_FILE')},
+              'Open MPI': {20: (errno.EACCES, 'MPI_ERR_ACCESS'), 28: (errno.EEXIST, 'MPI_ERR_FILE_EXISTS'),
+                           42: (errno.ENOENT, 'MPI_ERR_NO_SUCH_FILE')}}
 PARTNER_ROLES = ('all', 'from_root', 'to_root', 'send', 'receive', 'more')
 MORE = 5
 MAX_PARTNERS = 64
@@ -416,6 +422,7 @@ class Process:
         self.tables, self.number = tables, number
         self.pid, self.host = row.number(2), row.text(4) or None
         self.rank = row.number(12) - 1 if row.number(12) else None
+        self.mpi = row.text(24)
         self.origin_units, self.origin_ns = row.number(14), unfold(row.number(15))
         self.span_units, self.span_ns = (row.number(29), row.number(30)) if row.number(29) else (1, 1)
         calls, sizes, times = ({value & 15: value >> 4 for value in row.lists[key]} for key in (32, 33, 34))
@@ -645,6 +652,13 @@ def describe_mpi(row, event, process):
         row['datatype'] = memory
 
 
+def error_of(event, process, call):
+    """The error as an errno, and its name. MPI-IO has error classes, which each MPI numbers in its own way."""
+    if call.layer != 'mpiio':
+        return event.error, errno.errorcode.get(event.error)
+    return MPI_ERRORS['Open MPI' if process.mpi.startswith('Open MPI') else 'MPICH'][event.error]
+
+
 def described(event, block, process, call):
     """The event as (start in nanoseconds, what dump prints)."""
     slot, attributes = event.slot, event.attributes
@@ -660,6 +674,8 @@ def described(event, block, process, call):
         'start': start / 1e9, 'duration': duration / 1e9,
         'collective': bool(call.traits & COLLECTIVE), 'line': process.call_site(slot.site),
     }
+    if event.error:
+        row['errno'], row['error'] = error_of(event, process, call)
     if slot.handle:
         row['handle'] = slot.handle
     row.update((PRINTED_ATTRIBUTES[key], value) for key, value in attributes.items() if key in PRINTED_ATTRIBUTES)

@@ -339,7 +339,7 @@ static int make_op(struct recording *l, const struct log_event *event, struct op
     kind.set2 = second ? second->set : OP_NO_SET;
     if (call->class == CLASS_OPEN) kind.flags = (uint32_t)log_event_attribute(event, ATTRIBUTE_FLAGS);
     kind.whence = (uint32_t)log_event_attribute(event, ATTRIBUTE_WHENCE);
-    kind.error = event->raw.error;
+    kind.error = log_event_errno(event);
     *op = (struct op){0};
     op->at[AT_SECOND] = kind.has_view ? (int64_t)log_event_attribute(event, ATTRIBUTE_VIEW_OFFSET)
                         : second      ? second->member
