@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""bench/debian.py BUILD [--ranks LIST] [--programs LIST]: are programs of Debian recorded, modelled and replayed?
+
+Each program that is installed runs bare and is recorded twice; its model is replayed, and the two logs are compared. The
+packages: lammps quantum-espresso nwchem-openmpi python3-h5py-mpi python3-mpi4py python3-netcdf4 sqlite3 rocksdb-tools.
+The inputs are in bench/debian. A program without its package or module is left out or fails.
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+
+import common
+
+INPUTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'debian')
+LAUNCHERS = {'openmpi': ['mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe']}
+PYTHON = '/usr/bin/python3'  # Debian's: it has Debian's modules
+SQL = ('create table t(a, b); with recursive c(x) as (select 1 union all select x + 1 from c where x < 3000) '
+       'insert into t select x, x * x from c; create index i on t(b); vacuum;')
+ROCKSDB = ['db_bench', '--db=./db', '--num=20000', '--compression_type=none']
+# name: MPI or None, words of the command; those that are inputs get their folder
+PROGRAMS = {
+    'LAMMPS': ('openmpi', ['lmp', '-in', 'lammps.in']),
+    'Quantum ESPRESSO': ('openmpi', ['pw.x', '-in', 'silicon.in']),
+    'NWChem': ('openmpi', ['nwchem.openmpi', 'water.nw']),
+    'h5py': ('openmpi', [PYTHON, 'h5py_steps.py']),
+    'mpi4py': ('openmpi', [PYTHON, 'mpi4py_views.py']),
+    'netCDF4': (None, [PYTHON, 'netcdf4_records.py']),
+    'sqlite3': (None, ['sqlite3', 'db', SQL]),
+    'RocksDB': (None, [*ROCKSDB, '--benchmarks=fillseq,readrandom']),
+    'RocksDB, 4 threads': (None, [*ROCKSDB, '--benchmarks=fillrandom,compact', '--threads=4', '--write_buffer_size=500000']),
+}
+
+
+def words_of(name, ranks):
+    mpi, words = PROGRAMS[name]
+    path = [os.path.join(INPUTS, word) if os.path.exists(os.path.join(INPUTS, word)) else word for word in words]
+    return [*LAUNCHERS[mpi], '-n', ranks, *path] if mpi else path
+
+
+def run(place, command):
+    """The program has an empty folder, which always has the same name."""
+    where = os.path.join(place.folder, 'program')
+    os.mkdir(where)
+    try:
+        subprocess.run(command, check=True, cwd=where, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       stdin=subprocess.DEVNULL, env={**os.environ, 'OMP_NUM_THREADS': '1'})
+    finally:
+        shutil.rmtree(where)
+
+
+def ask(place, *words):
+    return json.loads(place.run([place.ioseer, *words, '--json']))
+
+
+def try_out(place, command):
+    """The cells of a row: events, lost ones, phases, similarity of the replay, whether two logs are equal."""
+    run(place, command)
+    run(place, place.recorded(command))
+    first = place.log + '.first'
+    os.replace(place.log, first)
+    run(place, place.recorded(command))
+    info = ask(place, 'info', first)
+    try:
+        replay = ask(place, 'replay', '-q', first, '--on', place.folder)
+        similarity = f'{100 * replay["similarity"]:.2f} %'
+    except subprocess.CalledProcessError:
+        similarity = 'failed'
+    equal = ask(place, 'diff', first, place.log)['equal']
+    return [info['events'], info['lost_events'], len(ask(place, 'phases', first)['phases']), similarity,
+            'equal' if equal else 'different']
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('build')
+    parser.add_argument('--ranks', default='4,9')
+    parser.add_argument('--programs', default=';'.join(PROGRAMS), help='names, separated by semicolons')
+    words = parser.parse_args()
+    place = common.Place(words.build)
+    rows = []
+    for name in words.programs.split(';'):
+        mpi, command = PROGRAMS[name]
+        if not shutil.which(command[0]):
+            continue
+        for ranks in words.ranks.split(',') if mpi else ['']:
+            try:
+                cells = try_out(place, words_of(name, ranks))
+            except subprocess.CalledProcessError:
+                cells = ['', '', '', 'the program failed', '']
+            rows.append([name, ranks, *cells])
+    common.table('Programs of Debian', ['program', 'ranks', 'events', 'lost', 'phases', 'similarity', 'two runs'], rows)
+
+
+if __name__ == '__main__':
+    main()
