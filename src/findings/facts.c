@@ -326,6 +326,7 @@ static bool is_failed(struct facts *facts, const struct log_event *event) {
 static int add_traits(struct facts *facts, const struct log_event *event, struct facts_file *file,
                       struct facts_use *use, struct facts_traits *traits) {
     traits->kind = kind_of(facts, event) & 15;
+    if (!file && traits->kind <= KIND_WRITE) traits->kind = KIND_REST; // nothing to compare with
     traits->failed = is_failed(facts, event);
     traits->collective = event->call->layer == LAYER_MPIIO && event->call->traits & CALL_COLLECTIVE;
     if (is_below_mpi(event)) {

@@ -69,6 +69,20 @@ static void pieces(const char *folder, int calls) {
     MPI_File_close(&file);
 }
 
+// The same with independent calls: MPI-IO may read what lies between the pieces in order to write all at once.
+static void sieve(const char *folder) {
+    MPI_File file;
+    MPI_Datatype type;
+    snprintf(name, sizeof name, "%s/sieve", folder);
+    MPI_Type_vector(PIECES, PIECE, PIECE * 2, MPI_CHAR, &type);
+    MPI_Type_commit(&type);
+    if (MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file)) exit(1);
+    MPI_File_set_size(file, ROUNDS * 2 * PIECE * PIECES); // there is something to read
+    MPI_File_set_view(file, 0, MPI_CHAR, type, "native", MPI_INFO_NULL);
+    for (int i = 0; i < ROUNDS; i++) MPI_File_write(file, own, PIECE * PIECES, MPI_CHAR, MPI_STATUS_IGNORE);
+    MPI_File_close(&file);
+}
+
 // Large parts, one after the other: nothing to exchange.
 static void large(const char *folder) {
     MPI_File file;
@@ -108,6 +122,7 @@ int main(int argc, char **argv) {
     if (!strcmp(fault, "even")) uneven(folder, 1);
     if (!strcmp(fault, "before")) before(folder);
     if (!strcmp(fault, "pieces")) pieces(folder, 300);
+    if (!strcmp(fault, "sieve") && rank == 0) sieve(folder);
     if (!strcmp(fault, "large")) large(folder);
     if (!strcmp(fault, "late")) late(folder);
     MPI_Finalize();

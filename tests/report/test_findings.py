@@ -59,8 +59,12 @@ PROGRAMS = {
     'failed lookups': 'for i in range(500):\n    try: os.open(name(f"none{i}"), os.O_RDONLY)\n    except OSError: pass',
     'one slow file': 'files = [os.open(os.path.join(sys.argv[2] if i == 3 else folder, f"file{i}"), os.O_CREAT | os.O_RDWR)\n'
                      '         for i in range(6)]\nfor i in range(40):\n    for fd in files: os.pwrite(fd, bytes(100000), i * 100000)',
-    'switches': 'fd, to = new("data"), new("other")\nfor i in range(40): os.pread(fd, 4096, i * 4096)\n'
-                'for i in range(40): os.pread(to, 4096, i * 4096)',
+    'reads past the cap': 'for i in range(200): os.close(new(f"opened{i}"))\nfd = new("data")\n'
+                          'for k in range(3):\n    for i in range(200): os.pread(fd, 100, i * 100)',
+    'reads and writes take turns': 'fd = new("data")\nfor i in range(40): os.pread(fd, 4096, i * 4096)\n'
+                                   'for i in range(40): os.pwrite(fd, b"x" * 4096, (1000 + i) * 4096)\n'
+                                   'for i in range(40, 80):\n    os.pread(fd, 4096, i * 4096)\n'
+                                   '    os.pwrite(fd, b"x" * 4096, (1000 + i) * 4096)',
 }
 
 # What must be first, where, and two programs in which the same finding must not occur.
@@ -75,8 +79,9 @@ FAULTS = [
     ('unaligned', 'unaligned writes', CACHED, ('tiny writes', HERE_ONLY), ('small files', CACHED)),
     ('metadata', 'small files', SLOW_NAMES, ('small writes', SLOW_NAMES), ('large writes', HERE_ONLY)),
     ('read-modify-write', 'read-modify-write', LATENCY, ('read, then write', LATENCY), ('copy', LATENCY)),
-    ('read-again', 'read again', LATENCY, ('large reads', LATENCY), ('random reads', LATENCY)),
+    ('read-again', 'read again', LATENCY, ('large reads', LATENCY), ('reads past the cap', LATENCY)),
     ('written-again', 'written again', LATENCY, ('written, read, written', LATENCY), ('large writes', LATENCY)),
+    ('read-write-switching', 'reads and writes take turns', SEEK, ('read, then write', SEEK), ('copy', SEEK)),
     ('failed', 'failed writes', HERE_ONLY, ('failed lookups', HERE_ONLY), ('large writes', HERE_ONLY)),
 ]
 

@@ -78,6 +78,14 @@ class RanksTest(rules.FindingsTest):
             with self.subTest(mpi=mpi):
                 self.assertIn('collective-wait', [finding['id'] for finding in self.findings(log)])
 
+    def test_data_sieving(self):
+        slow = self.slow()
+        by_id = {finding['id']: finding for finding in self.findings(self.run_ranks('sieve', slow, ranks=2))}
+        self.assertIn('romio_ds_write=disable', by_id['data-sieving']['advice'])
+        self.assertGreater(by_id['data-sieving']['seconds'], 0.005 * 40 * 0.9)
+        for fault in ('large', 'one'):
+            self.assert_absent('data-sieving', self.run_ranks(fault, self.folder, ranks=2))
+
     def test_hints_are_for_the_library_that_ran(self):
         log = self.run_ranks('pieces', self.fast(), ranks=min(2, CPUS), mpi='openmpi')
         self.assertNotIn('romio_', str(self.findings(log)))
