@@ -13,9 +13,11 @@ import harness  # noqa: E402
 from random_case import LAUNCHERS  # noqa: E402
 
 RANKS = (4, 9)
+MANY_RANKS = 16  # of the programs below whose ranks differ most
+WITH_MANY = {'nodes', 'turns_own'}
 SECONDS = 60  # for a replay, however busy the machine is
 
-# name, program, options; sizes are small, as 9 ranks have two cores
+# name, program, options; sizes are small, as all ranks may have two cores
 PROGRAMS = {
     'look': ('first', '--mode look --size 4k --steps 2'),
     'header_posix': ('first', '--mode posix --size 4k --steps 2'),
@@ -49,7 +51,7 @@ class Programs(harness.CommandLineTest):
     def check(self, name):
         if name == 'spawn' and self.mpi == 'mpich':
             self.skipTest('MPICH 4.0 over UCX has no dynamic processes')
-        for ranks in RANKS:
+        for ranks in (*RANKS, *[MANY_RANKS] * (name in WITH_MANY)):
             with self.subTest(ranks=ranks):
                 self.check_ranks(name, ranks)
             shutil.rmtree(self.folder)
