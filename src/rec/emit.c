@@ -41,6 +41,9 @@ bool emit_next_chunk(struct thread *thread, uint64_t base) {
         chunk = spill_claim(CHUNK_EVENTS, thread->chunks ? CHUNK_BYTES : FIRST_CHUNK_BYTES, &reason);
     }
     if (chunk) change_tally(thread, &chunk->tally);
+    // The announcement of a call may wait for the next record to become visible. Communication that is visible came
+    // before that call, not before its first child.
+    if (old) stream_put_commit(&thread->writer, thread->writer.at);
     if (old) spill_retire(old);
     if (!chunk) {
         thread->trace_ended = true;

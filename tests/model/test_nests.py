@@ -4,6 +4,7 @@ the same ranks, repetitions and offsets.
 
 The expected phases are derived from the plan, not from the log.
 """
+import collections
 import os
 import random
 import shutil
@@ -180,6 +181,16 @@ class Nests(TableTest):
     def test_dumps_without_a_rule(self):
         self.assertEqual(self.offsets(*(Dumps(number * number * 31 % 97 * 8192, 0, 1) for number in range(9))),
                          [(None, 9)])
+
+    def test_communication_comes_before_the_call_that_follows(self):
+        """Wherever a chunk of the log ends: between the communication and the call, or the call and its child."""
+        words = ['open', 'shared', FILE_BYTES, 'loop', 30000, 'move', 'write', 0, 64, 0, 0, 1, 0, 0, 64, 'end']
+        with open(self.path('plan'), 'w', encoding='ascii') as file:
+            print(*words, file=file)
+        log = self.record(*LAUNCHERS[self.mpi], '-n', '1', self.program, '--plan', 'plan', cwd=self.folder, stdout=-3)
+        op = {event['id']: event['op'] for event in self.json('dump', '--json', '--layer', 'mpiio', log)}
+        moves = [row for row in self.json('dump', '--json', '--comm', log) if row['kind'] == 'moving' and row['before']]
+        self.assertEqual(collections.Counter(op.get(row['before']) for row in moves), {'MPI_File_write_at': 30000})
 
     def test_4_ranks(self):
         for seed in range(4):
