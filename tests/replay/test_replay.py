@@ -399,7 +399,7 @@ os.wait()
 
     def test_descriptors_under_other_numbers(self):
         """Duplicates that outlive the original; files that were never opened; files that are left open."""
-        self.alike(self.record_python("""import os
+        self.alike(self.record_python("""import mmap, os
 for name in ('a', 'b'):
     fd = os.open(name, os.O_RDWR | os.O_CREAT)
     os.write(fd, bytes(10))
@@ -431,6 +431,13 @@ for i in range(3):
     os.lseek(both, 20, 0)
     os.read(both, 10)
     os.stat(reads)
+try: mmap.mmap(both, 50, flags=0)
+except OSError: pass
+for i in range(2):
+    nameless = os.open('.', os.O_RDWR | os.O_TMPFILE)
+    os.write(nameless, bytes(100))
+    os.pread(nameless, 50, 10)
+    os.close(nameless)
 os.mkdir('folder')
 os.fchdir(os.open('folder', os.O_RDONLY))
 for call in (os.stat, os.unlink, open):

@@ -48,6 +48,8 @@ static int64_t posix_open(struct replay_thread *thread, struct replay_file *file
         return open_directory(thread, file, call->form == REPLAY_FDOPENDIR && file->fd >= 0);
     }
     if (call_table[step->kind->call_id].effect == EFFECT_CREATE) a.flags = O_WRONLY | O_CREAT | O_TRUNC;
+    // A file without a name has one in the model, which must be the same in the replay.
+    if ((a.flags & O_TMPFILE) == O_TMPFILE) a.flags = (a.flags & ~O_TMPFILE) | O_CREAT;
     if (file->fd >= 0 && file->spare < 0)
         file->spare = file->fd; // opened twice: no later call uses the older descriptor
     int fd = call->form == REPLAY_OPEN ? (int)call->run(&a) : open(a.path, a.flags, 0600);
@@ -244,6 +246,7 @@ static int64_t duplicate(struct replay_file *file, const struct model_step *step
 // memory.
 static int64_t map(struct replay_file *file, const struct replay_arguments *a) {
     int protection = (file->flags & O_ACCMODE) == O_RDWR ? PROT_READ | PROT_WRITE : PROT_READ;
+    if (a->fails) return mmap(NULL, a->len, protection, 0, a->fd, a->off) == MAP_FAILED ? -1 : 0;
     if (file->mapping) munmap(file->mapping, file->mapped_bytes);
     void *at = mmap(NULL, a->len, protection, MAP_SHARED, a->fd, a->off);
     if (at == MAP_FAILED) at = mmap(NULL, a->len, protection, MAP_PRIVATE, a->fd, a->off);

@@ -31,11 +31,12 @@ static void note_kind(const struct op_kind *kind, void *context) {
     if (kind->set == OP_NO_SET) return;
     struct set_use *of = &use[kind->set];
     uint32_t create = kind->layer == LAYER_MPIIO ? MPI_CREATE : O_CREAT;
-    bool makes = kind->class == CLASS_OPEN && kind->flags & create;
+    bool opens = kind->class == CLASS_OPEN && kind->layer != LAYER_MPIIO;
+    bool is_nameless = opens && (kind->flags & O_TMPFILE) == O_TMPFILE;
+    bool makes = is_nameless || (kind->class == CLASS_OPEN && kind->flags & create);
     of->used = true;
     of->creates |= makes || call->effect == EFFECT_CREATE;
-    of->is_directory |= call->subject == SUBJECT_DIRECTORY ||
-                        (kind->class == CLASS_OPEN && kind->flags & O_DIRECTORY && kind->layer != LAYER_MPIIO);
+    of->is_directory |= call->subject == SUBJECT_DIRECTORY || (opens && kind->flags & O_DIRECTORY && !is_nameless);
     of->is_link |= call->subject == SUBJECT_LINK;
     of->opens |= kind->class == CLASS_OPEN;
     of->reads |= kind->class == CLASS_READ;
