@@ -56,11 +56,12 @@ static size_t collect_peers(const struct findings *findings, unsigned direction,
     return count;
 }
 
-// The slowest file must be slower than the one that comes next, and in several parts of the run.
+// The slowest file must be slower than the one that comes next, in several parts of the run, and far from the speed of
+// memory, where a file is slow because of its page cache.
 static bool is_slow(const struct file_times *slowest, const struct file_times *next) {
     uint64_t periods = slowest->file->periods[FACTS_READ] | slowest->file->periods[FACTS_WRITE];
     return __builtin_popcountll(periods) >= LIMIT_PERIODS &&
-           slowest->sum.ns / (int64_t)slowest->sum.calls > facts_memory_ns(find_mean(&slowest->sum)) &&
+           slowest->sum.ns / (int64_t)slowest->sum.calls > 4 * facts_memory_ns(find_mean(&slowest->sum)) &&
            facts_factor(&slowest->spread, &next->spread) > LIMIT_SLOWER;
 }
 
