@@ -237,6 +237,7 @@ static void small_accesses_are_gathered(void **state) {
     assert_cuts("R0:30 | W0:30 | R@30:17 | W@30:70 | w0:64000*8", "R W R W | w8");
     assert_cuts("w0:64000*8 | W0:30 | W@30:40 | R0:50", "w8 | W W R");
     assert_cuts("w0:64000*8 | W0:30 | W@30:30 | W@60:30 | R0:50", "w8 | W | W | W | R"); // a family
+    assert_cuts("w0:64000*8 | W0:30 | W@30:30 | R0:50", "w8 | W2 R");                    // only two
     assert_cuts("w0:64000*8 | W0:30*6 | R0:50", "w8 | W6 R");                            // a loop
     assert_cuts("w0:64000*8 | W0:5000 | W9:5000", "w8 | W | W");                         // not so small
     assert_cuts("w0:16000 | W0:2000 | R0:2000", "w | W | R");                            // not so much smaller

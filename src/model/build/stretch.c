@@ -67,11 +67,12 @@ static int find_cuts(struct stretches *to, const struct recorded *recorded, cons
 
 // --- small stretches
 
-// Stretches in a row that do the same are phases of a family.
+// Three stretches in a row that do the same are phases of a family. Two may be so by chance.
 static bool repeats(const struct stretches *s, size_t at) {
-    uint64_t content = s->stretch[at].content;
-    return (at && s->stretch[at - 1].content == content) ||
-           (at + 1 < s->count && s->stretch[at + 1].content == content);
+    size_t first = at, end = at + 1;
+    while (first && at - first < 2 && s->stretch[first - 1].content == s->stretch[at].content) first--;
+    while (end < s->count && end - at < 3 && s->stretch[end].content == s->stretch[at].content) end++;
+    return end - first >= 3;
 }
 
 static int has_rule(const struct stretch *stretch, const struct thread_ops *thread, bool *has) {

@@ -5,12 +5,12 @@
 // if that is between a tenth of `gap_ns` and `gap_ns`.
 //
 // In an MPI process a stretch is small if it moves at most 4 KiB and a sixteenth of what the largest one moves, has no
-// collective calls, is not all loops (loops.h: some item is loose), and is not beside one that does the same. Small are
-// metadata of HDF5 and NetCDF, and lines of a script that one rank reads and sends to the others. If the process has
-// more than 16 different ones, the largest stretch does not matter: nothing repeats there.
-// Small stretches on the file of the larger stretch after them, or else of the one before, belong to its phases, if all
-// stretches that move the same data have the same small ones: otherwise the phases would be no family any more. Other
-// small stretches in a row are one stretch.
+// collective calls, is not all loops (loops.h: some item is loose), and is not one of three in a row that do the same.
+// Small are metadata of HDF5 and NetCDF, and lines of a script that one rank reads and sends to the others. If the
+// process has more than 16 different ones, the largest stretch does not matter: nothing repeats there. Small stretches
+// on the file of the larger stretch after them, or else of the one before, belong to its phases, if all stretches that
+// move the same data have the same small ones: otherwise the phases would be no family any more. Other small stretches
+// in a row are one stretch.
 #pragma once
 
 #include "model/build/recorded.h"
