@@ -43,7 +43,9 @@ enum status argument_open_model(struct argument *argument, const char *verb, con
     int layer = choice && choice->layer ? call_layer_find(choice->layer) : LAYER_NONE;
     if (layer < 0) return cli_usage(verb, choice->layer, "not a layer: mpiio, posix or stdio");
     if (choice)
-        options = (struct model_options){.layer = (unsigned)layer, .gap_ns = (int64_t)(choice->gap_seconds * 1e9)};
+        options = (struct model_options){.layer = (unsigned)layer,
+                                         .gap_ns = (int64_t)(choice->gap_seconds * 1e9),
+                                         .standard_streams = choice->standard_streams};
     if (is_model(word)) return read_model(argument, verb, word);
     enum status status = argument_open_log(argument, verb, word);
     if (status != STATUS_OK) return status;

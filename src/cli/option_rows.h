@@ -28,6 +28,7 @@ struct print_options {
 struct model_choice {
     const char *layer;
     double gap_seconds;
+    bool standard_streams;
 };
 #define ROW_MODEL_LAYER(target)                                                                                        \
     ROW("layer", 0, OPTION_TEXT, target, "LAYER",                                                                      \
@@ -35,4 +36,9 @@ struct model_choice {
 #define ROW_GAP(target)                                                                                                \
     ROW("gap", 0, OPTION_DURATION, target, "TIME",                                                                     \
         "length of a pause that separates phases, for programs without MPI (default: 200ms)")
-#define ROWS_MODEL(options) ROW_MODEL_LAYER(&(options).layer), ROW_GAP(&(options).gap_seconds)
+#define ROW_STANDARD_STREAMS(target)                                                                                   \
+    ROW("standard-streams", 0, OPTION_FLAG, target, NULL,                                                              \
+        "also use files that were open before the job began, such as its standard output")
+#define ROWS_MODEL(options)                                                                                            \
+    ROW_MODEL_LAYER(&(options).layer), ROW_GAP(&(options).gap_seconds),                                                \
+        ROW_STANDARD_STREAMS(&(options).standard_streams)

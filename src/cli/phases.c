@@ -136,6 +136,8 @@ static int print_text(const struct model *model, FILE *out) {
     print_periods(out, model);
     print_rule(out, model);
     print_unphased(out, model->unphased_launchers, "moved by the launcher");
+    print_unphased(out, model->unphased_inherited,
+                   "in files that were open before the job began, such as its standard output (--standard-streams)");
     print_unphased(out, model->unphased_unnamed, "in files without a name");
     print_unphased(out, model->unphased_untraced, "after the end of the trace");
     return 0;

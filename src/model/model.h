@@ -196,8 +196,9 @@ struct model {
     uint64_t bytes;    // of all phases
     uint64_t unphased; // observed: bytes in the log that are in no phase, the sum of these:
     uint64_t unphased_launchers;
-    uint64_t unphased_unnamed;  // of no file
-    uint64_t unphased_untraced; // after the trace had ended
+    uint64_t unphased_inherited; // of files that were open before the job began
+    uint64_t unphased_unnamed;   // of no file
+    uint64_t unphased_untraced;  // after the trace had ended
     // Observed, texts or NULL.
     const char *command;
     const char *host;
@@ -210,9 +211,10 @@ struct log;
 struct log_consumer;
 
 struct model_options {
-    unsigned layer;      // LAYER_NONE: the highest that moved the bytes
-    int64_t gap_ns;      // a pause that separates phases in programs without MPI; 0: MODEL_GAP_NS
-    uint64_t most_calls; // that the program made; 0: any number
+    unsigned layer;        // LAYER_NONE: the highest that moved the bytes
+    int64_t gap_ns;        // a pause that separates phases in programs without MPI; 0: MODEL_GAP_NS
+    uint64_t most_calls;   // that the program made; 0: any number
+    bool standard_streams; // also files that were open before the job began, such as its standard output
 };
 
 #define MODEL_GAP_NS INT64_C(200000000)

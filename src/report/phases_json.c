@@ -167,7 +167,7 @@ int phases_json(const struct model *model, struct json_out *json, size_t most) {
                  m_number("unphased_bytes", model->unphased));
     key_object(json, "unphased");
     json_members(json, m_number("launchers", model->unphased_launchers), m_number("unnamed", model->unphased_unnamed),
-                 m_number("untraced", model->unphased_untraced));
+                 m_number("inherited", model->unphased_inherited), m_number("untraced", model->unphased_untraced));
     json_close(json);
     json_close(json);
     return code;

@@ -153,6 +153,34 @@ class RepeatedPhases(harness.CommandLineTest):
         self.assertAlmostEqual(float(shown[1]) * {'s': 1, 'ms': 1e-3}[shown[2]], spent, delta=spent / 200)
 
 
+class StandardStreams(harness.CommandLineTest):
+    PROGRAM = ('import os\nfd = os.open("data", os.O_WRONLY | os.O_CREAT)\nos.write(fd, bytes(5000))\n'
+               'os.fstat(1); os.write(1, bytes(3000))')
+
+    def test_a_model_does_not_depend_on_where_they_lead(self):
+        with open(self.path('out'), 'wb') as out:
+            to_file = self.record_python(self.PROGRAM, name='file.ioseer', stdout=out)
+        to_pipe = self.record_python(self.PROGRAM, name='pipe.ioseer')
+        self.expect(0, 'diff', '--fail-if', 'structure', to_file, to_pipe)
+        self.expect(1, 'diff', '--standard-streams', '--fail-if', 'structure', to_file, to_pipe)
+        phases = self.json('phases', '--json', to_file)
+        self.assertNotIn(self.path('out'), [p['file'] for p in phases['phases']])
+        self.assertEqual((phases['unphased']['inherited'], phases['unphased_bytes']), (3000, 3000))
+        self.assertIn('2.9 KiB in no phase: in files that were open before the job began',
+                      self.expect(0, 'phases', to_file).stdout.decode())
+        asked = self.json('phases', '--json', '--standard-streams', to_file)
+        self.assertIn(self.path('out'), [p['file'] for p in asked['phases']])
+        self.assertEqual(asked['unphased_bytes'], 0)
+        self.expect(0, 'model', to_file, '-o', self.path('model'))
+        self.assertEqual(self.json('phases', '--json', self.path('model'))['unphased'], phases['unphased'])
+
+    def test_a_file_that_the_job_opened_stays(self):
+        log = self.record('sh', '-c', 'head -c 3000 /dev/zero >out', cwd=self.folder)
+        phases = self.json('phases', '--json', log)
+        self.assertIn(self.path('out'), [p['file'] for p in phases['phases']])
+        self.assertEqual(phases['unphased_bytes'], 0)
+
+
 class Counters(harness.CommandLineTest):
     def test_commonest_sizes_and_strides(self):
         log = self.record_python('import os\nfd = os.open("data", os.O_WRONLY | os.O_CREAT)\n'

@@ -63,9 +63,10 @@ static int build(struct building *b) {
     FORWARD(build_numbers(b, b->log));
     const struct recorded_left *left = &b->recorded.left;
     model->unphased_launchers = left->launchers;
+    model->unphased_inherited = left->inherited;
     model->unphased_unnamed = left->unnamed;
     model->unphased_untraced = left->untraced;
-    model->unphased = left->launchers + left->unnamed + left->untraced;
+    model->unphased = left->launchers + left->inherited + left->unnamed + left->untraced;
     return 0;
 }
 

@@ -468,12 +468,23 @@ static void drop_first(struct recording *l) {
     free(first);
 }
 
+// Standard input and output, unless a process of the job opened them: where they lead is a matter of the shell in which
+// the job ran, not of the program.
+static bool is_inherited(const struct recording *l, const struct log_event *event) {
+    if (l->options.standard_streams || !event->file || !event->raw.handle) return false;
+    return !l->recorded->file[event->file->index].is_opened;
+}
+
 // True if the event is an operation of the application. Counts the bytes that are not in its transfers.
 static bool is_operation(struct recording *l, const struct log_event *event) {
     if (!is_chosen(l, event)) return false;
     struct recorded_left *left = &l->recorded->left;
     if (event->process->is_launcher) {
         if (log_class_moves(event->call->class)) left->launchers += log_event_bytes(event);
+        return false;
+    }
+    if (is_inherited(l, event)) {
+        if (log_class_moves(event->call->class)) left->inherited += log_event_bytes(event);
         return false;
     }
     if (log_class_moves(event->call->class) && !is_transfer(event)) left->unnamed += log_event_bytes(event);

@@ -73,6 +73,7 @@ struct recorded_program {
 
 // What is known about a file besides its name.
 struct recorded_file {
+    bool is_opened; // by a process of the job, so far
     bool seen;
     bool existed;         // before the job's first call on it
     bool sized;           // its size at that time is known
@@ -88,6 +89,7 @@ struct recorded_left {
     uint64_t launchers; // moved by mpiexec and its helpers, which are not part of the application
     uint64_t unnamed;   // the file has no name
     uint64_t untraced;  // counted after the trace had ended
+    uint64_t inherited; // on files that were open before the job began
 };
 
 struct recorded {

@@ -40,8 +40,15 @@ static int64_t memory_ns(uint64_t bytes) {
     return 20000 + (int64_t)bytes; // 1 GB/s
 }
 
+// fdopen takes a descriptor that is open.
+static bool opens(const struct log_event *event) {
+    return event->call->class == CLASS_OPEN && !event->raw.error &&
+           call_table[event->call->build_id].count != COUNT_FDOPEN;
+}
+
 void recorded_note_file(struct recorded *recorded, const struct log_event *event) {
     if (!event->file) return;
+    if (opens(event)) recorded->file[event->file->index].is_opened = true;
     if (event->call->layer < LAYER_MPIIO) note_names(recorded, event);
     uint64_t moved = log_event_bytes(event);
     if (event->raw.error || !log_class_moves(event->call->class) || !moved) return;

@@ -25,6 +25,7 @@ static int read_unphased(struct reading *r) {
     struct model *model = r->model;
     const struct json_value *value = json_in_member(r->observed, "unphased");
     FORWARD(read_optional_count(r, value, "launchers", 0, INT64_MAX, &model->unphased_launchers));
+    FORWARD(read_optional_count(r, value, "inherited", 0, INT64_MAX, &model->unphased_inherited));
     FORWARD(read_optional_count(r, value, "unnamed", 0, INT64_MAX, &model->unphased_unnamed));
     FORWARD(read_optional_count(r, value, "untraced", 0, INT64_MAX, &model->unphased_untraced));
     return read_optional_count(r, r->observed, "unphased_bytes", 0, INT64_MAX, &model->unphased);

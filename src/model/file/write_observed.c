@@ -14,7 +14,8 @@ static void write_job(struct writing *w) {
     json_fold(w->json);
     json_key(w->json, "unphased");
     json_object_of(w->json, m_number("launchers", model->unphased_launchers),
-                   m_number("unnamed", model->unphased_unnamed), m_number("untraced", model->unphased_untraced));
+                   m_number("unnamed", model->unphased_unnamed), m_number("inherited", model->unphased_inherited),
+                   m_number("untraced", model->unphased_untraced));
 }
 
 static void write_programs(struct writing *w) {
