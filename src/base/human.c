@@ -1,6 +1,7 @@
 #include "base/human.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,17 +24,16 @@ struct human human_bandwidth(double bytes_per_second) {
     return words;
 }
 
+// Three significant digits: times are not measured better than that.
 struct human human_seconds(int64_t ns) {
+    static const char *const units[] = {"s", "ms", "us"};
     struct human words;
-    double seconds = (double)ns / 1e9;
-    double magnitude = seconds < 0 ? -seconds : seconds;
-    if (magnitude >= 1 || ns == 0) {
-        snprintf(words.text, sizeof words.text, "%.3f s", seconds);
-    } else if (magnitude >= 1e-3) {
-        snprintf(words.text, sizeof words.text, "%.3f ms", seconds * 1e3);
-    } else {
-        snprintf(words.text, sizeof words.text, "%.3f us", seconds * 1e6);
-    }
+    double value = (double)ns / 1e9, magnitude = fabs(value);
+    unsigned unit = 0;
+    for (; ns && magnitude < 0.9995 && unit + 1 < sizeof units / sizeof units[0]; unit++)
+        value *= 1e3, magnitude *= 1e3;
+    int digits = !ns || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude >= 0.9995 ? 2 : 3;
+    snprintf(words.text, sizeof words.text, "%.*f %s", digits, value, units[unit]);
     return words;
 }
 

@@ -11,7 +11,7 @@ struct human { // one short text; returned by value, so that one printf can use 
 
 struct human human_bytes(uint64_t bytes);                   // "1.5 MiB"
 struct human human_bandwidth(double bytes_per_second);      // "1.5 MiB/s"
-struct human human_seconds(int64_t ns);                     // "1.234 s", "35 us"
+struct human human_seconds(int64_t ns);                     // "1.23 s", "35.0 us"
 struct human human_time(double seconds);                    // the same
 struct human human_percent(double fraction);                // "99.7 %"; not rounded up to 100
 struct human human_count(uint64_t count, const char *noun); // "1 event", "12,345 events"

@@ -16,12 +16,25 @@ static void heading(FILE *out, const char *text) {
     fputc('\n', out);
 }
 
+// Up to the next place for a line break: a number and its unit stay together.
+static size_t word_len(const char *text) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "s", "ms", "us", "%"};
+    size_t len = strcspn(text, " ");
+    const char *next = text + len + (text[len] == ' ');
+    if (!len || text[len - 1] < '0' || text[len - 1] > '9') return len;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcspn(next, " ,.;:)/") == strlen(units[i]) && !strncmp(next, units[i], strlen(units[i])))
+            return (size_t)(next - text) + strcspn(next, " ");
+    }
+    return len;
+}
+
 // Words in lines of WIDTH. The first line begins with `first`; the others are indented by its length.
 static void paragraph(FILE *out, const char *first, const char *text) {
     size_t indent = strlen(first), column = indent;
     fputs(first, out);
     while (*text) {
-        size_t len = strcspn(text, " ");
+        size_t len = word_len(text);
         if (column > indent && column + 1 + len > WIDTH) {
             fprintf(out, "\n%*s", (int)indent, "");
             column = indent;

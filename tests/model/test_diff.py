@@ -289,8 +289,8 @@ class Limits(DiffTest):
         lines = self.expect(0, 'diff', self.a, self.b).stdout.decode().split('\n')
         self.assertEqual(lines[0].split()[:5], ['PHASE', 'A', 'PHASE', 'B', 'CHANGE'])
         self.assertEqual(lines[1].split()[:10],
-                         ['1', '1', 'same', 'write', '2.000', 's', '3.000', 's', '+50.0', '%'])
-        self.assertEqual(lines[4:], ['Equal structures; I/O took 3.000 s in A and 3.500 s in B (+16.7 %)', ''])
+                         ['1', '1', 'same', 'write', '2.00', 's', '3.00', 's', '+50.0', '%'])
+        self.assertEqual(lines[4:], ['Equal structures; I/O took 3.00 s in A and 3.50 s in B (+16.7 %)', ''])
         self.assertEqual([line for line in lines if line != line.rstrip()], [])
         other = self.record_program(PROGRAM.replace('1000', '2000'), name='other.ioseer')
         text = self.expect(0, 'diff', '--layer', 'posix', self.log, other).stdout.decode()
@@ -300,13 +300,13 @@ class Limits(DiffTest):
     def test_holds(self):
         done = self.expect_limit(1, 'time>+10%')
         self.assertEqual(done.stderr.decode(),
-                         'ioseer diff: time>+10%: in all: time 3.000 s in A, 3.500 s in B (+16.7 %)\n')
+                         'ioseer diff: time>+10%: in all: time 3.00 s in A, 3.50 s in B (+16.7 %)\n')
         self.assertIn(b'Equal structures', done.stdout)
         done = self.expect_limit(1, 'time>+90%', 'phase.time>+25% and phase.time>+10ms', 'phase.time<-25%')
         self.assertEqual(done.stderr.decode().split('\n'), [
-            'ioseer diff: phase.time>+25% and phase.time>+10ms: phase 1 of A and 1 of B: time 2.000 s in A, '
-            '3.000 s in B (+50.0 %)',
-            'ioseer diff: phase.time<-25%: phase 2 of A and 2 of B: time 1.000 s in A, 500.000 ms in B (-50.0 %)', ''])
+            'ioseer diff: phase.time>+25% and phase.time>+10ms: phase 1 of A and 1 of B: time 2.00 s in A, '
+            '3.00 s in B (+50.0 %)',
+            'ioseer diff: phase.time<-25%: phase 2 of A and 2 of B: time 1.00 s in A, 500 ms in B (-50.0 %)', ''])
 
     def test_holds_not(self):
         done = self.expect_limit(0, 'time>+20%', 'time>4s', 'weight!=0%', 'structure', 'phase.time>+50%', 'phases>2')

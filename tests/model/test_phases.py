@@ -331,7 +331,7 @@ class Programs(Examples):
             text = self.expect(0, verb, log).stdout.decode()
             self.assertNotIn('EiB', text)
             if verb == 'phases':
-                self.assertIn('Without MPI: pattern changes and pauses of at least 200.000 ms separate phases', text)
+                self.assertIn('Without MPI: pattern changes and pauses of at least 200 ms separate phases', text)
             self.assertIn(' 3.0 KiB ', text)
 
     def test_tar(self):

@@ -7,10 +7,12 @@ export function bytes(value) {
     return `${value.toFixed(unit === 0 ? 0 : 1)} ${sizes[unit]}`;
 }
 
+// Three significant digits.
 export function seconds(value) {
     if (value === 0) return '0 s';
-    if (value >= 1) return `${value.toFixed(3)} s`;
-    return value >= 0.001 ? `${(value * 1000).toFixed(3)} ms` : `${(value * 1000000).toFixed(3)} us`;
+    const [size, unit] = value >= 0.9995 ? [value, 's'] : value >= 0.0009995 ? [value * 1000, 'ms'] : [value * 1000000, 'us'];
+    const digits = size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3;
+    return `${size.toFixed(digits)} ${unit}`;
 }
 
 export const percent = (value) => `${(Math.floor(value * 1000) / 10).toFixed(1)} %`;

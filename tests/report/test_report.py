@@ -178,8 +178,8 @@ class ReportTest(harness.CommandLineTest):
         self.assertEqual(json.loads(raw)['predictions'], [prediction])
         self.assertNotIn(b'<', raw)
         flat = ' '.join(self.expect(0, 'report', log).stdout.decode().split())
-        self.assertIn('1.500 s 1.250 s - 2.000 s <b>, replay: the fastest', flat)
-        self.assertIn('2.500 s as recorded', flat)
+        self.assertIn('1.50 s 1.25 s - 2.00 s <b>, replay: the fastest', flat)
+        self.assertIn('2.50 s as recorded', flat)
         self.assertNotIn('a target without a name: ', flat)
 
     def test_lines_of_the_program(self):

@@ -21,10 +21,13 @@ export function rate(value) {
 
 export function seconds(value) {
     if (value === null || value === undefined) return unknown;
+    if (value === 0) return '0 s';
+    // Three significant digits: times are not measured better than that.
+    let unit = 0;
+    for (; Math.abs(value) < 0.9995 && unit < 2; unit++) value *= 1e3;
     const magnitude = Math.abs(value);
-    if (magnitude === 0) return '0 s';
-    if (magnitude >= 1) return `${value.toFixed(3)} s`;
-    return magnitude >= 1e-3 ? `${(value * 1e3).toFixed(3)} ms` : `${(value * 1e6).toFixed(3)} us`;
+    const digits = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude >= 0.9995 ? 2 : 3;
+    return `${value.toFixed(digits)} ${['s', 'ms', 'us'][unit]}`;
 }
 
 export function percent(fraction) {
