@@ -1,6 +1,6 @@
-// Load for a metadata server: each process creates files, looks them up, renames them, looks them up again and removes
-// them, in its own directory or all in one. Each kind of operation is done on all files before the next, with a
-// barrier in between.
+// Load for a metadata server: each process creates files, looks them up, opens and closes them, renames them, looks
+// them up again and removes them, in its own directory or all in one. Each kind of operation is done on all files
+// before the next, with a barrier in between.
 #include "common.h"
 
 #include <fcntl.h>
@@ -46,6 +46,13 @@ static void look_at_new(struct run *run, long long file) { look(run, "new", file
 
 static void look_at_old(struct run *run, long long file) { look(run, "old", file); }
 
+static void reopen(struct run *run, long long file) {
+    char *name = name_of(run, "new", file);
+    int fd = open(name, O_RDONLY);
+    must(fd >= 0 && close(fd) == 0, name);
+    free(name);
+}
+
 static void move(struct run *run, long long file) {
     char *from = name_of(run, "new", file), *to = name_of(run, "old", file);
     must(rename(from, to) == 0, from);
@@ -83,6 +90,7 @@ int main(int argc, char **argv) {
     if (owner) must(mkdir(run.directory, 0700) == 0, run.directory);
     for_each_file(&run, create);
     for_each_file(&run, look_at_new);
+    for_each_file(&run, reopen);
     for_each_file(&run, move);
     for_each_file(&run, look_at_old);
     for_each_file(&run, delete);

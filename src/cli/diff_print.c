@@ -62,9 +62,20 @@ static struct human human_range(uint32_t first, uint32_t last) {
     return words;
 }
 
-static const char *operations_of(const struct phase_fingerprint *phase) {
+// The first metadata operation of a phase without transfers; NULL: there is none.
+static const char *metadata_of(const struct model *model, const struct phase_fingerprint *phase) {
+    if (!phase->parts || phase->part[0]->is_other) return NULL;
+    struct model_leaves leaves = model_leaves(&phase->part[0]->part->items);
+    const char *name = NULL;
+    for (const struct model_item *item; !name && (item = model_next_leaf(&leaves));)
+        name = op_kind_name(&model->kind[item->type == LOOPS_LIST ? item->list[0][0].kind : item->kind]);
+    return name;
+}
+
+static const char *operations_of(const struct model *model, const struct phase_fingerprint *phase) {
     bool reads = phase->features.classes & 1u << CLASS_READ, writes = phase->features.classes & 1u << CLASS_WRITE;
-    return reads && writes ? "read, write" : reads ? "read" : writes ? "write" : "no transfers";
+    const char *name = reads || writes ? NULL : metadata_of(model, phase);
+    return reads && writes ? "read, write" : reads ? "read" : writes ? "write" : name ? name : "no transfers";
 }
 
 static void add_block(struct table *table, const struct diff *diff, size_t first, size_t end) {
@@ -82,7 +93,7 @@ static void add_block(struct table *table, const struct diff *diff, size_t first
     table_text(table, human_range(row->a, last->a).text);
     table_text(table, human_range(row->b, last->b).text);
     table_text(table, diff_change_name(row->change));
-    table_text(table, operations_of(phase));
+    table_text(table, operations_of(row->a != DIFF_NONE ? diff->a : diff->b, phase));
     static const enum diff_quantity shown[] = {QUANTITY_TIME, QUANTITY_WEIGHT};
     for (unsigned i = 0; i < 2; i++) {
         double a = sum[0][shown[i]], b = sum[1][shown[i]];

@@ -28,6 +28,7 @@ static void add_ranks(struct table *table, const uint32_t *rank, size_t count) {
 
 static const char *offset_text(const struct op_summary *row) {
     const struct model_value *value = &row->item->at[AT_OFFSET];
+    if (!row->moves) return "-";
     if (row->item->type == LOOPS_LIST) return row->mode;
     if (!row->kind->has_offset) return "-";
     if (row->item->logical.text) return row->item->logical.text;
@@ -36,26 +37,30 @@ static const char *offset_text(const struct op_summary *row) {
 
 // The weight is that of all phases of the run, as is its time; `rep` and size are those of one.
 static void add_row(struct table *table, const struct op_summary *row, size_t phases) {
-    table_printf(table, "%zu %s%s", row->part->ranks, row->kind->collective ? "collective " : "",
-                 call_class_name(row->class));
+    table_printf(table, "%zu %s%s", row->part->ranks, row->kind->collective ? "collective " : "", row->name);
     table_text(table, offset_text(row));
     table_number(table, row->rep);
-    row->has_size ? table_bytes(table, op_summary_size(row)) : table_text(table, "varies");
-    table_bytes(table, row->bytes * phases);
+    table_text(table, !row->moves ? NULL : row->has_size ? human_bytes(op_summary_size(row)).text : "varies");
+    table_text(table, row->moves ? human_bytes(row->bytes * phases).text : NULL);
 }
 
 // Prints time, bandwidth, share and file, which are in the first line of a run. Returns whether it named a file.
 static bool add_totals(struct table *table, const struct phase_run *run, int64_t all_ns) {
-    uint64_t weight = run->family->weight * (run->end - run->first);
+    uint64_t phases = run->end - run->first, weight = run->family->weight * phases;
+    double seconds = (double)run->ns / 1e9;
     table_duration(table, run->ns);
-    table_bandwidth(table, run->ns > 0 ? (double)weight / ((double)run->ns / 1e9) : 0);
+    if (run->moves)
+        table_bandwidth(table, seconds > 0 ? (double)weight / seconds : 0);
+    else
+        table_printf(table, "%.0f /s", seconds > 0 ? (double)(run->names * phases) / seconds : 0);
     table_percent(table, all_ns > 0 ? (double)run->ns / (double)all_ns : 0);
-    table_text(table, run->main_file == OP_NO_SET ? "" : run->model->file[run->main_file].set->pattern);
+    table_text(table, run->name ? run->name : "");
     if (run->files.files > 1) table_append(table, " (%" PRIu64 " files)", run->files.files);
     uint32_t at_once = 0;
     model_count_turns(run->model, run->family, run->model->phase[run->first].ph, &at_once);
     if (at_once) table_append(table, ", %" PRIu32 " at a time", at_once);
-    return run->main_file != OP_NO_SET;
+    if (run->other_ns > run->ns) table_append(table, ", other calls %s", human_seconds(run->other_ns).text);
+    return run->name;
 }
 
 static void add_run(struct table *table, const struct phase_run *run, int64_t all_ns) {

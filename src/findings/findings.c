@@ -194,7 +194,9 @@ static int add_phase(struct findings *findings, const struct model *model, uint3
     struct op_summary *row;
     size_t rows;
     FORWARD(model_summarise_ops(model, &model->family[phase->family], &row, &rows));
-    for (size_t i = 0; i < rows; i++) own->moves[row[i].class == CLASS_WRITE] = true;
+    for (size_t i = 0; i < rows; i++) {
+        if (row[i].moves) own->moves[row[i].kind->class == CLASS_WRITE] = true;
+    }
     free(row);
     return 0;
 }

@@ -72,12 +72,14 @@ enum call_form { FORM_BLOCKING, FORM_NONBLOCKING, FORM_SPLIT };
 // What a call does to names. Opens are not here: their flags say whether they create.
 enum call_effect {
     EFFECT_NONE,
-    EFFECT_LOOKUP, // asks about a file and changes nothing
-    EFFECT_STAT,   // the same, for attributes
+    EFFECT_LOOKUP, // asks about a name and changes nothing
+    EFFECT_ASK,    // the same, of something that is open
+    EFFECT_STAT,   // asks for attributes
     EFFECT_CREATE,
     EFFECT_REMOVE,
     EFFECT_RENAME,
     EFFECT_LINK,
+    EFFECT_CHANGE, // of attributes
 };
 
 // What a call must find under its name, or makes there.

@@ -150,12 +150,12 @@ int builder_set_pause(struct model_builder *b, struct model_item *item, const st
 
 // --- checks: whether all coordinates are valid in every repetition of the loops
 
-static bool transfers(const struct op_kind *kind) { return kind->class == CLASS_READ || kind->class == CLASS_WRITE; }
-
 int builder_check_kind(struct model_builder *b, uint32_t id) {
     const struct op_kind *kind = &b->model->kind[id];
-    if (b->others || (transfers(kind) && !kind->error && kind->set != OP_NO_SET)) return 0;
-    return refuse(b, ERR_FORMAT, "a %s among the transfers, which read or write a file without an error", kind->call);
+    bool is_whole = !op_kind_moves(kind) || kind->set != OP_NO_SET;
+    if (b->others || (!kind->sync && !kind->error && is_whole)) return 0;
+    return refuse(b, ERR_FORMAT, "a %s among the transfers, which are operations on a file without an error",
+                  kind->call);
 }
 
 // From the smallest to the largest value over all loops around.
@@ -242,7 +242,7 @@ static int check(struct model_builder *b, const struct op_kind *kind, const int6
                  const struct loops_step *step, uint64_t tables) {
     const char *fault = fault_of(b, kind, at, step);
     if (fault) return refuse(b, ERR_FORMAT, "%s has %s", kind->call, fault);
-    if (b->others) return 0;
+    if (b->others || !op_kind_moves(kind)) return 0;
     __int128 bytes = bytes_moved(b, at, step);
     if (bytes > INT64_MAX || b->bytes > UINT64_MAX) {
         return refuse(b, ERR_FORMAT, "%s moves more bytes than 63 bits count", kind->call);

@@ -186,9 +186,10 @@ static int expand_parts(struct expanding *e, const struct model_family *family, 
     return 0;
 }
 
-static int give(const struct expanding *e, size_t i) {
+static int give(const struct expanding *e, size_t i, bool is_other) {
     struct model_step step = {.kind = &e->model->kind[e->op[i].kind],
                               .op = &e->op[i],
+                              .is_other = is_other,
                               .phase = e->phase,
                               .think = e->from[i]->think,
                               .async = e->from[i]->async};
@@ -207,9 +208,9 @@ static int expand_phase(struct expanding *e, uint32_t id) {
     int stop = 0;
     for (size_t i = 0; i <= transfers && !stop; i++) {
         for (; other < e->ops && (i == transfers || e->op[other].at[AT_POSITION] <= (int64_t)i) && !stop; other++) {
-            stop = give(e, other);
+            stop = give(e, other, true);
         }
-        if (i < transfers && !stop) stop = give(e, i);
+        if (i < transfers && !stop) stop = give(e, i, false);
     }
     return stop;
 }

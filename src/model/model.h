@@ -113,9 +113,9 @@ struct model_family {
     uint32_t program;
     uint32_t count;          // of phases
     enum model_cut cut;      // what separates each phase (but the first) from the one before
-    struct model_part *part; // transfers; each holds all phases of the family
+    struct model_part *part; // transfers, and metadata that makes phases; each holds all phases of the family
     size_t parts;
-    struct model_part *other; // operations that are not transfers: mostly in the first and last phase
+    struct model_part *other; // all other operations: mostly in the first and last phase
     size_t others;
     uint64_t weight;       // bytes of one phase: all have the same
     bool has_period;       // observed, with three phases or more
@@ -236,7 +236,8 @@ int model_value_at(const struct model_value *value, const struct expr_variables 
 // Every operation of one thread of a process in order; others come between transfers as in the program.
 struct model_step {
     const struct op_kind *kind;
-    const struct op *op;             // AT_POSITION is meaningless
+    const struct op *op; // AT_POSITION is meaningless
+    bool is_other;
     uint32_t phase;                  // place in model.phase
     const struct model_pause *think; // before operations of this kind; NULL if it is not known
     const struct model_async *async; // the same
@@ -292,13 +293,17 @@ size_t model_place(const uint32_t *sorted, size_t count, uint32_t value); // or 
 
 // Operations of one family; similar ones are one row.
 struct op_summary {
-    unsigned class;             // CLASS_READ or CLASS_WRITE
+    const char *name;           // op_kind_name of all
+    bool moves;                 // bytes: it reads or writes
     const struct op_kind *kind; // of the first
+    bool is_of_sets;            // of files, if it moves no bytes
+    size_t folder;              // bytes of the first pattern that all of them begin with
+    uint32_t last_set;
     const struct model_part *part;
     const struct model_item *item; // the expressions describe its first operation
     bool has_more;                 // items than that one
     uint64_t rep;                  // of one process
-    bool has_size;                 // all have the same
+    bool has_size;                 // all have the same; false if they move no bytes
     uint64_t size;
     bool has_disp;
     int64_t disp;
@@ -316,8 +321,8 @@ int model_summarise_ops(const struct model *model, const struct model_family *fa
 uint64_t op_summary_size(const struct op_summary *row);
 
 const char *model_pointer_name(const struct op_kind *kind); // explicit, individual, shared
-// Counts the operations that are not transfers in one phase over all processes, by enum call_class; barriers are under
-// CLASS_NONE.
+// Counts the operations of one phase that are in no row of op_summary, over all processes, by enum call_class; barriers
+// are under CLASS_NONE.
 int model_count_others(const struct model *model, const struct model_family *family, uint32_t ph,
                        uint64_t count[CLASS_COUNT]);
 

@@ -1,8 +1,12 @@
 #include "model/op.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "fmt/call.h"
+
+enum { MPI_CREATE = 1 }; // in both MPIs
 
 static const char *const sync_names[SYNC_COUNT] = {
     [SYNC_NONE] = "",         [SYNC_BARRIER] = "barrier", [SYNC_BCAST] = "bcast",
@@ -15,4 +19,38 @@ int op_sync_find(const char *name) {
         if (!strcmp(sync_names[i], name)) return i;
     }
     return ERR_NOTHING;
+}
+
+static const char *open_name(const struct op_kind *kind) {
+    bool is_mpi = kind->layer == LAYER_MPIIO;
+    if (call_table[kind->call_id].subject == SUBJECT_DIRECTORY || (!is_mpi && kind->flags & O_DIRECTORY)) return "list";
+    return kind->flags & (is_mpi ? MPI_CREATE : O_CREAT) ? "create" : "open";
+}
+
+const char *op_kind_name(const struct op_kind *kind) {
+    const struct call_info *call = &call_table[kind->call_id];
+    bool is_directory = call->subject == SUBJECT_DIRECTORY;
+    if (op_kind_moves(kind)) return call_class_name(kind->class);
+    if (kind->class == CLASS_OPEN) return open_name(kind);
+    switch (call->effect) {
+    case EFFECT_LOOKUP: return is_directory ? "list" : "lookup";
+    case EFFECT_STAT: return "stat";
+    case EFFECT_CREATE: return is_directory ? "mkdir" : "create";
+    case EFFECT_REMOVE: return is_directory ? "rmdir" : "remove";
+    case EFFECT_RENAME: return "rename";
+    case EFFECT_LINK: return "link";
+    case EFFECT_CHANGE: return "change";
+    default: return NULL;
+    }
+}
+
+bool op_kind_moves(const struct op_kind *kind) { return kind->class == CLASS_READ || kind->class == CLASS_WRITE; }
+
+bool op_kind_is_metadata(const struct op_kind *kind) {
+    return !op_kind_moves(kind) && !kind->error && kind->set != OP_NO_SET && op_kind_name(kind);
+}
+
+bool op_kind_asks(const struct op_kind *kind) {
+    unsigned effect = call_table[kind->call_id].effect;
+    return effect == EFFECT_LOOKUP || effect == EFFECT_ASK || effect == EFFECT_STAT;
 }

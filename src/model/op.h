@@ -55,6 +55,14 @@ struct op_kind {
 };
 
 #define OP_NO_SET UINT32_MAX
+
+// What the operation is, in one word: read, write, or what it does to names: create, open, list, stat, lookup, remove,
+// mkdir, rmdir, rename, link, change. NULL: something else, such as a close.
+const char *op_kind_name(const struct op_kind *kind);
+bool op_kind_asks(const struct op_kind *kind);        // about something, and changes nothing
+bool op_kind_moves(const struct op_kind *kind);       // reads or writes
+bool op_kind_is_metadata(const struct op_kind *kind); // has a name, did not fail, and does not move data
+
 enum { OP_MOST_HANDLES = 16 }; // on one file at one time
 
 // One of 64 bits for a number, so that a set of kinds or sizes fits a word. Several numbers share a bit, and which ones

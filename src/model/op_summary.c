@@ -51,7 +51,9 @@ static int list_leaves(struct rows *r, const struct model_items *items) {
 static bool belongs(const struct rows *r, const struct op_summary *row, const struct op *op,
                     const struct model_item *item) {
     const struct op_kind *kind = &r->model->kind[op->kind];
-    if (row->class != kind->class || strcmp(row->kind->call, kind->call)) return false;
+    if (row->name != op_kind_name(kind)) return false;
+    if (!row->moves) return true;
+    if (strcmp(row->kind->call, kind->call)) return false;
     if (r->detail < OF_CALL && row->kind->set != kind->set) return false;
     if (r->detail > OF_SIZE) return true;
     if (row->item->type == LOOPS_LIST || item->type == LOOPS_LIST) return row->item == item;
@@ -66,11 +68,13 @@ static size_t row_of(struct rows *r, const struct op *op, const struct model_ite
     r->error = array_room(r->row, r->count) || array_room(r->order, r->count) ? -ENOMEM : 0;
     if (r->error) return NO_ROW;
     r->order[r->count] = (struct access_order){0};
-    r->row[r->count] = (struct op_summary){.class = kind->class,
+    r->row[r->count] = (struct op_summary){.name = op_kind_name(kind),
+                                           .moves = op_kind_moves(kind),
                                            .kind = kind,
+                                           .last_set = kind->set,
                                            .part = r->part,
                                            .item = item,
-                                           .has_size = true,
+                                           .has_size = op_kind_moves(kind),
                                            .low = INT64_MAX,
                                            .size = (uint64_t)op->at[AT_SIZE]};
     return r->count++;
@@ -79,19 +83,9 @@ static size_t row_of(struct rows *r, const struct op *op, const struct model_ite
 // Linux moves at most this much in one call. A program that asks for it wants all that there is.
 static bool asks_for_all(uint64_t size) { return size >= 0x7ffff000; }
 
-// Sizes may differ between processes: an operation is in the row of the first process.
-static int add_to_row(const struct op *op, size_t leaf, void *context) {
-    struct rows *r = context;
-    struct leaf *from = &r->leaf[leaf];
-    size_t at = from->row == NO_ROW ? row_of(r, op, from->item) : from->row;
-    if (at == NO_ROW) return r->error;
-    if (from->item->type == LOOPS_OP) from->row = at;
-    struct op_summary *row = &r->row[at];
-    if (row->item != from->item) row->has_more = true;
-    if (row->size != (uint64_t)op->at[AT_SIZE]) row->has_size = false;
-    if (r->is_first) access_order_follow(&r->order[at], op, row->rep++ == 0);
-    row->count++;
+static void add_transfer(struct op_summary *row, const struct op *op) {
     uint64_t moved = (uint64_t)(op->at[AT_SIZE] - op->at[AT_SHORT]);
+    if (row->size != (uint64_t)op->at[AT_SIZE]) row->has_size = false;
     if (op->at[AT_OFFSET] < row->low) row->low = op->at[AT_OFFSET];
     // What was asked for may lie past the end of the file.
     if (op->at[AT_OFFSET] + (int64_t)moved > row->high) row->high = op->at[AT_OFFSET] + (int64_t)moved;
@@ -99,6 +93,38 @@ static int add_to_row(const struct op *op, size_t leaf, void *context) {
         (uint64_t)op->at[AT_OFFSET] | (asks_for_all((uint64_t)op->at[AT_SIZE]) ? 0 : (uint64_t)op->at[AT_SIZE]);
     if (moved > row->largest) row->largest = moved;
     row->bytes += moved;
+}
+
+// The folder that the names of all files have in common.
+static void add_name(const struct rows *r, struct op_summary *row, uint32_t set) {
+    if (set == row->last_set || set == OP_NO_SET || row->kind->set == OP_NO_SET) return;
+    const char *a = r->model->file[row->kind->set].set->pattern, *b = r->model->file[set].set->pattern;
+    size_t folder = 0;
+    row->last_set = set;
+    for (size_t i = 0; a[i] && a[i] == b[i]; i++) {
+        if (a[i] == '/') folder = i + 1;
+    }
+    if (!row->is_of_sets || folder < row->folder) row->folder = folder;
+    row->is_of_sets = true;
+}
+
+// Sizes may differ between processes: an operation is in the row of the first process. Operations without a name, such
+// as the close after a create, have no row.
+static int add_to_row(const struct op *op, size_t leaf, void *context) {
+    struct rows *r = context;
+    struct leaf *from = &r->leaf[leaf];
+    if (!op_kind_name(&r->model->kind[op->kind])) return 0;
+    size_t at = from->row == NO_ROW ? row_of(r, op, from->item) : from->row;
+    if (at == NO_ROW) return r->error;
+    if (from->item->type == LOOPS_OP) from->row = at;
+    struct op_summary *row = &r->row[at];
+    if (row->item != from->item) row->has_more = true;
+    if (r->is_first) access_order_follow(&r->order[at], op, row->rep++ == 0);
+    row->count++;
+    if (row->moves)
+        add_transfer(row, op);
+    else
+        add_name(r, row, r->model->kind[op->kind].set);
     return 0;
 }
 
@@ -128,7 +154,7 @@ static int part_rows(struct rows *r, const struct model_family *family, const st
     for (size_t i = 1; i < part->ranks && !stop; i++) stop = walk_process(r, family, i);
     for (size_t i = r->first; i < r->count && !stop; i++) {
         struct access_order *order = &r->order[i];
-        r->row[i].has_disp = order->steps && order->regular * 2 > order->steps;
+        r->row[i].has_disp = r->row[i].moves && order->steps && order->regular * 2 > order->steps;
         r->row[i].disp = order->disp;
         r->row[i].mode = mode_of(&r->row[i], order);
     }
@@ -174,16 +200,28 @@ static int count_other(const struct op *op, size_t leaf, void *context) {
     return 0;
 }
 
+static int count_part(const struct counting *counting, const struct model_family *family, const struct model_part *part,
+                      uint32_t ph, loops_callback *count_op) {
+    size_t place = model_place(part->ph, part->phs, ph);
+    for (size_t r = 0; place != SIZE_MAX && r < part->ranks; r++) {
+        struct model_process process = {counting->model, family, part, place, r};
+        FORWARD(model_walk(&process, count_op, (void *)counting));
+    }
+    return 0;
+}
+
+static int count_unnamed(const struct op *op, size_t leaf, void *context) {
+    const struct counting *counting = context;
+    return op_kind_name(&counting->model->kind[op->kind]) ? 0 : count_other(op, leaf, context);
+}
+
 int model_count_others(const struct model *model, const struct model_family *family, uint32_t ph,
                        uint64_t count[CLASS_COUNT]) {
     struct counting counting = {model, count};
-    for (size_t i = 0; i < family->others; i++) {
-        const struct model_part *part = &family->other[i];
-        size_t place = model_place(part->ph, part->phs, ph);
-        for (size_t r = 0; place != SIZE_MAX && r < part->ranks; r++) {
-            FORWARD(model_walk(&(struct model_process){model, family, part, place, r}, count_other, &counting));
-        }
-    }
+    for (size_t i = 0; i < family->parts; i++)
+        FORWARD(count_part(&counting, family, &family->part[i], ph, count_unnamed));
+    for (size_t i = 0; i < family->others; i++)
+        FORWARD(count_part(&counting, family, &family->other[i], ph, count_other));
     return 0;
 }
 

@@ -73,7 +73,7 @@ static int add_family(struct io_classes *classes, const struct model *model, uin
         code = array_room(classes->item, classes->count);
         if (code < 0) break;
         classes->item[classes->count++] = (struct io_class){.family = number,
-                                                            .write = row->class == CLASS_WRITE,
+                                                            .write = row->kind->class == CLASS_WRITE,
                                                             .size = size_of(row),
                                                             .mode = mode_of(row->mode),
                                                             .np = (uint32_t)row->part->ranks,

@@ -37,7 +37,7 @@ static int add_bytes(const struct model *model, const struct model_phase *from, 
     size_t count = 0;
     FORWARD(model_summarise_ops(model, &model->family[from->family], &row, &count));
     for (size_t i = 0; i < count; i++)
-        *(row[i].class == CLASS_WRITE ? &phase->write_bytes : &phase->read_bytes) += (double)row[i].bytes;
+        *(row[i].kind->class == CLASS_WRITE ? &phase->write_bytes : &phase->read_bytes) += (double)row[i].bytes;
     free(row);
     return 0;
 }

@@ -120,10 +120,10 @@ static void add_phases(struct table *table, const struct phase_run *run, int64_t
     const struct op_summary *op = run->op;
     if (!run->ops) return;
     table_printf(table, run->end - run->first > 1 ? "%zu-%zu" : "%zu", run->first + 1, run->end);
-    table_text(table, call_class_name(op->class));
+    table_text(table, op->name);
     table_number(table, op->rep);
-    table_text(table, op->has_size ? human_bytes(op_summary_size(op)).text : "varies");
-    table_bytes(table, run->family->weight * (run->end - run->first));
+    table_text(table, !op->moves ? NULL : op->has_size ? human_bytes(op_summary_size(op)).text : "varies");
+    table_text(table, run->moves ? human_bytes(run->family->weight * (run->end - run->first)).text : NULL);
     table_duration(table, run->ns);
     table_percent(table, all_ns > 0 ? (double)run->ns / (double)all_ns : 0);
     table_row(table);

@@ -1,5 +1,8 @@
 #include "report/phases_json.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -23,31 +26,42 @@ static int add_ranks(struct phase_run *run, const struct model_part *parts, size
     return 0;
 }
 
+// The files of the operations with the most bytes, or else of the most operations.
+static int name_files(struct phase_run *run) {
+    const struct op_summary *main = NULL;
+    for (size_t i = 0; i < run->ops; i++) {
+        const struct op_summary *op = &run->op[i];
+        run->moves |= op->moves;
+        run->names += op->moves ? 0 : op->count;
+        if (op->kind->set == OP_NO_SET) continue;
+        if (!main || op->bytes > main->bytes || (op->bytes == main->bytes && op->count > main->count)) main = op;
+    }
+    if (!main) return 0;
+    const char *pattern = run->model->file[main->kind->set].set->pattern;
+    int len = main->is_of_sets ? (int)main->folder : INT_MAX;
+    return asprintf(&run->name, "%.*s%s", len, pattern, main->is_of_sets ? "..." : "") < 0 ? -ENOMEM : 0;
+}
+
 int phase_run_next(struct phase_run *run) {
     const struct model *model = run->model;
     size_t first = run->end;
-    uint64_t most = 0;
     phase_run_free(run);
-    *run = (struct phase_run){.model = model, .first = first, .end = first, .main_file = OP_NO_SET};
+    *run = (struct phase_run){.model = model, .first = first, .end = first};
     if (first >= model->phases) return 0;
     run->family = &model->family[model->phase[first].family];
     for (; run->end < model->phases && model->phase[run->end].family == model->phase[first].family; run->end++)
-        run->ns += model->phase[run->end].duration_ns;
+        run->ns += model->phase[run->end].duration_ns, run->other_ns += model->phase[run->end].other_ns;
     FORWARD(model_summarise_ops(model, run->family, &run->op, &run->ops));
     FORWARD(run->family->parts ? add_ranks(run, run->family->part, run->family->parts)
                                : add_ranks(run, run->family->other, run->family->others));
-    for (size_t i = 0; i < run->ops; i++) {
-        const struct op_summary *op = &run->op[i];
-        if (op->kind->set == OP_NO_SET || (op->bytes <= most && run->main_file != OP_NO_SET)) continue;
-        most = op->bytes;
-        run->main_file = op->kind->set;
-    }
+    FORWARD(name_files(run));
     FORWARD(model_count_files(model, run->family, &run->files));
     return 1;
 }
 
 void phase_run_free(struct phase_run *run) {
     free(run->op);
+    free(run->name);
     free(run->rank);
 }
 
@@ -76,20 +90,22 @@ static void write_operation(struct json_out *json, const struct op_summary *op, 
     const char *size_expression = item->at[AT_SIZE].text;
     bool is_op = item->type == LOOPS_OP;
     json_object(json);
-    json_members(json, m_text("op", call_class_name(op->class)), m_text("call", op->kind->call));
+    json_members(json, m_text("op", op->name), m_text("call", op->kind->call));
     if (op->part->ranks < run->ranks) key_ranks(json, op->part->rank, op->part->ranks, most);
     json_members(json, m_number("rep", op->rep), m_number_if("size", op->has_size, op->size),
                  m_number_if("request", op->has_size, op_summary_size(op)));
-    if (!op->has_size && !op->has_more && size_expression) key_text(json, "size_expr", size_expression);
+    if (op->moves && !op->has_size && !op->has_more && size_expression) key_text(json, "size_expr", size_expression);
     json_members(json, m_signed_if("disp", op->has_disp, op->disp),
                  m_text("offset_expr", is_op && op->kind->has_offset ? item->at[AT_OFFSET].text : NULL));
-    if (is_op) key_offset_table(json, op, ph, most);
+    if (is_op && op->kind->has_offset) key_offset_table(json, op, ph, most);
+    if (is_op && !op->moves) key_text(json, "member_expr", item->at[AT_MEMBER].text);
     json_members(json, m_text("view_expr", is_op && op->kind->has_view ? item->at[AT_SECOND].text : NULL),
                  m_text("logical_expr", item->logical.text), m_bool("collective", op->kind->collective),
                  m_number("count", op->count), m_number("bytes", op->bytes), m_bool("blocking", !op->kind->nonblocking),
-                 m_text("pointer", model_pointer_name(op->kind)), m_text("mode", op->mode),
-                 m_number("alignment", op->bits & (0 - op->bits)), m_signed("low", op->low), m_signed("high", op->high),
-                 m_number("thread", op->part->thread));
+                 m_text("pointer", op->moves ? model_pointer_name(op->kind) : NULL),
+                 m_text("mode", op->moves ? op->mode : NULL),
+                 m_number_if("alignment", op->moves, op->bits & (0 - op->bits)), m_signed_if("low", op->moves, op->low),
+                 m_signed_if("high", op->moves, op->high), m_number("thread", op->part->thread));
     json_close(json);
 }
 
@@ -111,9 +127,7 @@ static void write_phase(struct json_out *json, const struct phase_run *run, size
     const struct model_family *family = run->family;
     double seconds = (double)phase->duration_ns / 1e9;
     json_object(json);
-    json_members(json, m_number("id", id + 1),
-                 m_text("file", run->main_file == OP_NO_SET ? NULL : model->file[run->main_file].set->pattern),
-                 m_number("files", run->files.files),
+    json_members(json, m_number("id", id + 1), m_text("file", run->name), m_number("files", run->files.files),
                  m_text("access", run->files.files ? run->files.shared ? "shared" : "unique" : NULL),
                  m_number("np", run->ranks));
     key_ranks(json, run->rank, run->ranks, most);
@@ -123,8 +137,10 @@ static void write_phase(struct json_out *json, const struct phase_run *run, size
     key_others(json, model, family, phase->ph);
     json_members(json, m_number("weight", family->weight), m_number("tick", phase->tick),
                  m_seconds("start", phase->start_ns), m_seconds("span", phase->span_ns),
-                 m_seconds("duration", phase->duration_ns),
-                 m_double_if("bandwidth", seconds > 0, seconds > 0 ? (double)family->weight / seconds : 0),
+                 m_seconds("duration", phase->duration_ns), m_seconds("other", phase->other_ns),
+                 m_double_if("bandwidth", seconds > 0 && (run->moves || !run->ops),
+                             seconds > 0 ? (double)family->weight / seconds : 0),
+                 m_double_if("rate", seconds > 0 && run->names, seconds > 0 ? (double)run->names / seconds : 0),
                  m_number_if("family", family->count > 1, phase->family + 1), m_number("ph", phase->ph),
                  m_text("separator", model_cut_name(family->cut)), m_number("program", family->program));
     uint32_t at_once = 0;

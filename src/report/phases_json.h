@@ -10,12 +10,15 @@ struct phase_run {
     const struct model_family *family;
     size_t first, end; // indices of model->phase
     int64_t ns;        // of all these phases
+    int64_t other_ns;  // the same, for operations that make no phases
     struct op_summary *op;
     size_t ops;
     uint32_t *rank; // of the processes, ascending
     size_t ranks;
     struct model_file_use files;
-    uint32_t main_file; // the file with the most bytes, an index of model->file; OP_NO_SET: none
+    char *name;     // pattern of its files, or the folder of metadata on several sets of files; NULL: none
+    bool moves;     // bytes
+    uint64_t names; // operations on names in one phase, over all processes
 };
 
 // Goes on to the next run, to the first one if only `model` is set. Returns 1, 0 after the last, or a negative code.

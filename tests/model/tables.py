@@ -110,7 +110,8 @@ class TableTest(CommandLineTest):
                 lanes[event['rank']].events.append(event)
         for phase in table['phases']:
             for rank in phase['ranks']:
-                rows = [row for row in phase['ops'] if rank in row.get('ranks', phase['ranks'])]
+                rows = [row for row in phase['ops']
+                        if rank in row.get('ranks', phase['ranks']) and row['op'] in ('read', 'write')]
                 self.check_rank(phase, rows, lanes[rank].take(sum(row['rep'] for row in rows)), rank, ranks)
         for rank, lane in lanes.items():
             self.assertEqual(lane.next, len(lane.events), f'transfers of rank {rank}')

@@ -219,14 +219,71 @@ class Others(Examples):
                          [(4, 10, 140000)] * 2)
 
     def test_metadata(self):
-        table = self.run_example('metadata', '--files 20', 4)
+        for mpi, ranks, options in (('mpich', 4, ''), ('openmpi', 4, '--shared'), ('mpich', 9, '--shared'),
+                                    ('openmpi', 9, '')):
+            with self.subTest(mpi=mpi, ranks=ranks, options=options):
+                table = self.run_example('metadata', f'--files 20 {options}', ranks, mpi, f'{mpi}-{ranks}')
+                rows = [row for phase in table['phases'] for row in phase['ops']]
+                self.assertEqual([row['op'] for row in rows], ['create', 'stat', 'open', 'rename', 'stat', 'remove'])
+                for phase, row in zip(table['phases'], rows):
+                    self.assertEqual((phase['np'], phase['files'], phase['weight'], phase['bandwidth'], row['rep'],
+                                      row['count'], row['size'], row['member_expr']),
+                                     (ranks, 20 * ranks, 0, None, 20, 20 * ranks, None, 'idP*20'))
+                    self.assertAlmostEqual(phase['rate'], row['count'] / phase['duration'], delta=1e-6 * phase['rate'])
+                    self.assertLessEqual(phase['duration'], phase['span'])
+                self.assertEqual(table['phases'][0]['others'].get('close'), 20 * ranks)
+                self.assertRegex(table['phases'][0]['file'], r'/metadata\.[*0]/new\.\*\.\*$')
+
+    def test_metadata_beside_data(self):
+        """The opens and closes around writes make no phases; what comes after the writes does."""
+        table = self.run_example('metadata', '--files 20 --size 30', 4)
+        phase, *more = table['phases']
+        self.assertEqual([(row['op'], row['rep'], row['size']) for row in phase['ops']], [('write', 20, 30)])
+        self.assertEqual((phase['files'], phase['others']['open'], phase['others']['close']), (80, 80, 80))
+        self.assertEqual([row['op'] for phase in more for row in phase['ops']],
+                         ['stat', 'open', 'rename', 'stat', 'remove'])
+
+    def metadata_rows(self, *command, folder):
+        """Of the phases of a program that the shell starts in a folder."""
+        table = self.run_program(*command, name=os.path.basename(command[0]), folder=folder)
+        return [[(row['op'], row['count']) for row in phase['ops']] for phase in table['phases'] if phase['ops']]
+
+    def test_programs_with_names_only(self):
+        """Programs that go from folder to folder have one phase, whatever the names and their order."""
+        tree, names = self.path('tree'), ('ash', 'birch', 'elm', 'fir', 'oak', 'pine', 'yew')
+        for folder in names:
+            os.makedirs(f'{tree}/{folder}')
+            for name in names:
+                open(f'{tree}/{folder}/{name}', 'w').close()
+        found, = self.metadata_rows('find', tree, '-size', '+0', folder=self.path('.'))
+        self.assertEqual(dict(found)['list'], 16)  # openat and fdopendir
+        self.assertGreaterEqual(dict(found)['stat'], 49)
+        rows = self.metadata_rows('tar', 'cf', 'tree.tar', 'tree', folder=self.path('.'))
+        self.assertIn('stat', {op for phase in rows for op, _ in phase})
+        rows = self.metadata_rows('tar', 'xf', 'tree.tar', '--one-top-level=again', folder=self.path('.'))
+        created = sum(count for phase in rows for op, count in phase if op == 'create')
+        self.assertGreaterEqual(created, 40)
+        self.assertIn('read', {op for phase in rows for op, _ in phase})
+        found, = self.metadata_rows('rm', '-r', tree, folder=self.path('.'))
+        self.assertEqual(sum(count for op, count in found if op in ('remove', 'rmdir')), 57)
+
+    def test_questions_about_one_file(self):
+        """Asking about one file again and again makes no phase, making and removing it does."""
+        script = 'import os\nfor i in range(40): os.stat("one")\nopen("data", "w").write("x")\n'
+        with open(self.path('one'), 'w'):
+            pass
+        table = self.table(self.record('/usr/bin/python3', '-c', script, cwd=self.path('.')))
+        self.assertEqual([row['op'] for phase in table['phases'] for row in phase['ops']], ['write'])
+        script = 'import os\nfor i in range(40):\n    os.mkdir("two")\n    os.rmdir("two")\n'
+        table = self.table(self.record('/usr/bin/python3', '-c', script, cwd=self.path('.'), name='again'))
+        self.assertEqual([(row['op'], row['count']) for phase in table['phases'] for row in phase['ops']],
+                         [('mkdir', 40), ('rmdir', 40)])
+
+    def test_little_metadata(self):
+        table = self.run_example('metadata', '--files 2', 4)
         phase, = table['phases']
         self.assertEqual((phase['weight'], phase['ops'], phase['np']), (0, [], 4))
-        self.assertEqual((phase['others']['open'], phase['others']['close']), (80, 80))
-        table = self.run_example('metadata', '--files 20 --size 30', 4, name='sized')
-        phase, = table['phases']
-        self.assertEqual([(row['op'], row['rep'], row['size']) for row in phase['ops']], [('write', 20, 30)])
-        self.assertEqual(phase['files'], 80)
+        self.assertEqual((phase['others']['open'], phase['others']['close']), (16, 16))
 
     def test_checkpoint(self):
         table = self.run_program(os.path.join(BUILD, 'examples', 'checkpoint'), '-s', '5', '-n', '8', '-b', '4096')

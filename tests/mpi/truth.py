@@ -239,8 +239,13 @@ def metadata(rank, options):
             rank.posix('write', 'write', name, offset=0, size=size)
         rank.posix('close', 'close', name)
 
+    def reopen(name):
+        rank.posix('open', 'open', name, result=ANY)
+        rank.posix('close', 'close', name)
+
     passes = [('new', create)]
     passes += [('new', lambda name: rank.posix('stat', 'meta', name))]
+    passes += [('new', reopen)]
     passes += [('new', lambda name: rank.posix('rename', 'meta', name))]
     passes += [('old', lambda name: rank.posix('stat', 'meta', name))]
     passes += [('old', lambda name: rank.posix('unlink', 'meta', name))]

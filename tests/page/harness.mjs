@@ -53,7 +53,7 @@ export const examples = {
     s3d: ['--edge', '6', '--mode', 'independent'],
     ior: ['--block', '65536', '--transfer', '16384', '--random'],
     small: ['--files', '40', '--first', '7000', '--second', '400', '--third', '90'],
-    metadata: ['--files', '10'],
+    metadata: ['--files', '20'],
 };
 
 export function recordCommand(name, command) {

@@ -116,7 +116,8 @@ async function checkPhases(page, { phases, document }) {
     for (const phase of phases.phases) {
         const body = shown.find(({ first, last }) => first === phase.id && last === phase.id);
         assert.ok(body, `phase ${phase.id}`);
-        assert.ok(body.text.includes(bytes(phase.weight)), body.text);
+        const rate = phase.rate && `${count(Math.round(phase.rate))}/s`;
+        assert.ok(body.text.includes(phase.bandwidth === null && rate ? rate : bytes(phase.weight)), body.text);
         assert.ok(body.text.includes(seconds(phase.duration)), body.text);
         const expressions = phase.ops.map((op) => op.logical_expr ?? op.offset_expr).filter(Boolean);
         for (const expression of expressions)

@@ -17,7 +17,10 @@ function blocksOf(phases) {
 
 const sum = (phases, key) => phases.reduce((total, phase) => total + (phase[key] ?? 0), 0);
 
+const moves = ({ op }) => op === 'read' || op === 'write';
+
 function expression(op) {
+    if (!moves(op)) return h('code', {}, op.member_expr ? `file ${op.member_expr}` : '');
     const main = op.logical_expr ?? op.offset_expr ?? (op.offset_table ? '(table)' : (op.mode ?? ''));
     const physical = op.logical_expr && op.offset_expr && op.logical_expr !== op.offset_expr;
     return [
@@ -36,8 +39,9 @@ function operation(op, file) {
         h(
             'span',
             { class: 'call-name' },
-            h('span', { class: `direction ${op.op}`, 'aria-hidden': 'true' }, op.op === 'write' ? 'W' : 'R'),
-            op.call ?? op.op,
+            moves(op) &&
+                h('span', { class: `direction ${op.op}`, 'aria-hidden': 'true' }, op.op === 'write' ? 'W' : 'R'),
+            (moves(op) && op.call) || op.op,
         ),
         h('span', { class: 'second' }, manner(op)),
         file && h('span', { class: 'second' }, file),
@@ -51,8 +55,8 @@ function operationCells(op, file) {
         h(
             'td',
             { class: 'number' },
-            op.rep === null ? '' : `${count(op.rep)} × `,
-            op.size === null ? (op.size_expr ?? 'varying') : bytes(op.request),
+            op.rep === null ? '' : count(op.rep),
+            moves(op) && ` × ${op.size === null ? (op.size_expr ?? 'varying') : bytes(op.request)}`,
         ),
     ];
 }
@@ -82,10 +86,13 @@ function rowsOf(phases, total, colourOf, actions, attributes) {
         ),
         number(count(phase.np)),
     ];
+    const names = phase.ops.length > 0 && !phase.ops.some(moves);
+    const perSecond = () => (duration > 0 ? `${count(Math.round((operations * phases.length) / duration))}/s` : '');
+    const operations = sum(phase.ops, 'count');
     const tail = [
-        number(bytes(weight)),
+        number(names ? '' : bytes(weight)),
         number([seconds(duration), h('span', { class: 'second' }, percent(total > 0 ? duration / total : 0))]),
-        number(rate(duration > 0 ? weight / duration : null)),
+        number(names ? perSecond() : rate(duration > 0 ? weight / duration : null)),
     ];
     const file = phase.file && h('span', { title: phase.file }, fileWords(phase));
     const others = () =>
@@ -175,7 +182,7 @@ function words({ phases, bytes: all, unphased_bytes: unphased }) {
 export function phasesSection(document, { actions }) {
     const { phases } = document;
     if (!phases || phases.phases.length === 0) {
-        return section('phases', 'Phases', h('p', { class: 'quiet' }, 'No transfers, so no phases.'));
+        return section('phases', 'Phases', h('p', { class: 'quiet' }, 'No I/O, so no phases.'));
     }
     const indexOf = phaseSeriesIndex(phases);
     const colourOf = (id) => `var(--series-${indexOf(id)})`;

@@ -55,6 +55,7 @@ static int build(struct building *b) {
     FORWARD(build_syncs(b));
     recorded_drop_idle(&b->recorded);
     FORWARD(build_file_waits(b));
+    FORWARD(build_metadata(b));
     FORWARD(cut_threads(b, model->gap_ns));
     FORWARD(copy_programs(b));
     FORWARD(build_families(b));

@@ -40,6 +40,8 @@ struct building {
 int build_syncs(struct building *b);
 // Finds the uses and closes of files that wait for opens and uses by other threads (file_waits.c).
 int build_file_waits(struct building *b);
+// Makes transfers of metadata operations that form a pattern of their own (metadata.c).
+int build_metadata(struct building *b);
 // Gives each aligned phase its family, and adds what was observed (families.c).
 int build_families(struct building *b);
 // Changes the signatures (one per aligned phase, equal in a family) of phases from where their family follows another

@@ -370,18 +370,27 @@ static int add_thread(struct recording *l, const struct log_event *event) {
                       (struct thread_ops){.process = event->process, .tid = event->raw.tid});
 }
 
-int thread_ops_add_other(struct thread_ops *thread, const struct op *op, const struct op_time *time, bool parted) {
+int thread_ops_add_other(struct thread_ops *thread, const struct other_op *other) {
     FORWARD(array_room(thread->other, thread->others));
     FORWARD(array_room(thread->other_time, thread->others));
     FORWARD(array_room(thread->other_parted, thread->others));
-    thread->other[thread->others] = *op;
-    thread->other_time[thread->others] = *time;
-    thread->other_parted[thread->others++] = parted;
+    FORWARD(array_room(thread->other_gap, thread->others));
+    FORWARD(array_room(thread->other_tick, thread->others));
+    thread->other[thread->others] = other->op;
+    thread->other_time[thread->others] = other->time;
+    thread->other_parted[thread->others] = other->parted;
+    thread->other_gap[thread->others] = other->gap;
+    thread->other_tick[thread->others++] = other->tick;
     return 0;
 }
 
-static int add_transfer(struct thread_ops *thread, const struct op *op, const struct op_time *time,
-                        const struct thread_gap *gap, uint64_t tick) {
+struct other_op thread_ops_other(const struct thread_ops *thread, size_t place) {
+    return (struct other_op){thread->other[place], thread->other_time[place], thread->other_parted[place],
+                             thread->other_gap[place], thread->other_tick[place]};
+}
+
+int thread_ops_add_transfer(struct thread_ops *thread, const struct op *op, const struct op_time *time,
+                            const struct thread_gap *gap, uint64_t tick) {
     FORWARD(array_room(thread->transfer, thread->transfers));
     FORWARD(array_room(thread->time, thread->transfers));
     FORWARD(array_room(thread->gap, thread->transfers));
@@ -435,9 +444,10 @@ static int add_op(struct recording *l, uint32_t at, const struct waiting_op *wai
     bool parted = carry->comm.of[COMM_MOVING].count > 0;
     carry->comm = (struct comm){0};
     op.at[AT_POSITION] = (int64_t)thread->transfers;
-    if (!waiting->is_transfer) return thread_ops_add_other(thread, &op, &time, parted);
+    if (!waiting->is_transfer)
+        return thread_ops_add_other(thread, &(struct other_op){op, time, parted, carry->gap, waiting->tick});
     op.at[AT_POSITION] = 0;
-    int code = add_transfer(thread, &op, &time, &carry->gap, waiting->tick);
+    int code = thread_ops_add_transfer(thread, &op, &time, &carry->gap, waiting->tick);
     carry->gap = (struct thread_gap){0};
     return code;
 }
@@ -715,6 +725,41 @@ static void free_recording(struct recording *l) {
     free(l);
 }
 
+static void free_others(struct thread_ops *thread) {
+    free(thread->other);
+    free(thread->other_time);
+    free(thread->other_parted);
+    free(thread->other_gap);
+    free(thread->other_tick);
+}
+
+void thread_ops_take_others(struct thread_ops *thread, struct thread_ops *from) {
+    free_others(thread);
+    thread->other = from->other;
+    thread->other_time = from->other_time;
+    thread->other_parted = from->other_parted;
+    thread->other_gap = from->other_gap;
+    thread->other_tick = from->other_tick;
+    thread->others = from->others;
+}
+
+static void free_transfers(struct thread_ops *thread) {
+    free(thread->transfer);
+    free(thread->time);
+    free(thread->gap);
+    free(thread->tick);
+}
+
+void thread_ops_take(struct thread_ops *thread, struct thread_ops *from) {
+    thread_ops_take_others(thread, from);
+    free_transfers(thread);
+    thread->transfer = from->transfer;
+    thread->time = from->time;
+    thread->gap = from->gap;
+    thread->tick = from->tick;
+    thread->transfers = from->transfers;
+}
+
 int recorded_finish(struct recorded *recorded) {
     struct recording *l = recorded->recording;
     RETURN_IF(l->is_over, ERR_LIMIT);
@@ -730,13 +775,8 @@ int recorded_finish(struct recorded *recorded) {
 }
 
 void thread_ops_free(struct thread_ops *thread) {
-    free(thread->transfer);
-    free(thread->time);
-    free(thread->gap);
-    free(thread->tick);
-    free(thread->other);
-    free(thread->other_time);
-    free(thread->other_parted);
+    free_transfers(thread);
+    free_others(thread);
     free(thread->partner);
 }
 

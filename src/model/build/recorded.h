@@ -26,6 +26,16 @@ static inline bool thread_gap_signals(const struct thread_gap *gap) {
     return gap->messages >= gap->moving && gap->moving_bytes <= gap->moving * SIGNAL_BYTES;
 }
 
+// What came after `before`, if both began at the same time.
+static inline struct thread_gap thread_gap_between(const struct thread_gap *before, const struct thread_gap *gap) {
+    return (struct thread_gap){.moving = gap->moving - before->moving,
+                               .moving_bytes = gap->moving_bytes - before->moving_bytes,
+                               .messages = gap->messages - before->messages,
+                               .synchronising = gap->synchronising - before->synchronising,
+                               .comm_ns = gap->comm_ns - before->comm_ns,
+                               .idle_ns = gap->idle_ns - before->idle_ns};
+}
+
 // The calls that show where in the program a process is.
 static inline uint64_t thread_gap_calls(const struct thread_gap *gap) {
     return gap->synchronising + (thread_gap_signals(gap) ? 0 : gap->moving);
@@ -55,7 +65,9 @@ struct thread_ops {
     size_t transfers;
     struct op *other; // operations other than transfers; AT_POSITION counts the thread's transfers before each
     struct op_time *other_time;
-    bool *other_parted; // data moved between the previous operation and this one
+    bool *other_parted;           // data moved between the previous operation and this one
+    struct thread_gap *other_gap; // since the previous transfer
+    uint64_t *other_tick;
     size_t others;
     struct thread_partner *partner;
     size_t partners;
@@ -115,8 +127,20 @@ int recorded_begin(struct recorded *recorded, struct log *log, const struct mode
                    struct log_consumer *consumer);
 int recorded_finish(struct recorded *recorded);
 void recorded_free(struct recorded *recorded);
-// An operation that is not a transfer. `parted`: data moved between the previous operation and this one.
-int thread_ops_add_other(struct thread_ops *thread, const struct op *op, const struct op_time *time, bool parted);
+// An operation that is not a transfer, with what a thread keeps about it.
+struct other_op {
+    struct op op;
+    struct op_time time;
+    bool parted;
+    struct thread_gap gap;
+    uint64_t tick;
+};
+int thread_ops_add_other(struct thread_ops *thread, const struct other_op *other);
+void thread_ops_take_others(struct thread_ops *thread, struct thread_ops *from); // instead of its own
+void thread_ops_take(struct thread_ops *thread, struct thread_ops *from);        // the same for transfers, too
+struct other_op thread_ops_other(const struct thread_ops *thread, size_t place);
+int thread_ops_add_transfer(struct thread_ops *thread, const struct op *op, const struct op_time *time,
+                            const struct thread_gap *gap, uint64_t tick);
 void thread_ops_free(struct thread_ops *thread); // frees what it points to
 // Looks at the events of all layers, in their order: only the lowest one sees how large a file was (recorded_files.c).
 struct log_event;

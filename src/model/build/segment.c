@@ -12,6 +12,7 @@
 enum {
     SMALL = 16,      // a small request is this many times smaller than a large one
     ITEMS_MOST = 16, // separate phases between two cuts
+    LOOP_TIMES = 3,  // that something must come to be a loop
 };
 
 struct cutting {
@@ -33,11 +34,14 @@ struct item {
     uint64_t sizes;  // of all requests
     uint32_t set;    // of its first operation
     unsigned class;  // of all operations, CLASS_NONE if they differ
-    bool is_of_set;  // all of one set
-    bool is_loose;   // see loops.h
-    bool is_tail;    // of what came before
-    bool is_small;   // among those of its file
-    bool begins;     // a phase
+    uint64_t names;  // operations on names, if nothing moves data
+    bool is_metadata;
+    const char *name; // of the first of these, as of op_kind_name
+    bool is_of_set;   // all of one set
+    bool is_loose;    // see loops.h
+    bool is_tail;     // of what came before
+    bool is_small;    // among those of its file
+    bool begins;      // a phase
     const struct cutting *cutting;
 };
 
@@ -64,10 +68,17 @@ static void measure_op(const struct op *op, const struct loops_step *step, const
     struct item *item = context;
     const struct op_kind *kind = &item->cutting->recorded->kind[op->kind];
     int64_t largest, most_left;
-    uint64_t asked = sum_of(op, AT_SIZE, step, count, steps, &largest);
+    uint64_t asked = sum_of(op, AT_SIZE, step, count, steps, &largest), times = 1;
     uint64_t left = sum_of(op, AT_SHORT, step, count, steps, &most_left);
-    item->bytes += asked - left;
-    if (largest > item->largest) item->largest = largest;
+    for (unsigned s = 0; s < steps; s++) times *= count[s];
+    if (op_kind_moves(kind)) {
+        item->is_metadata = false;
+        item->bytes += asked - left;
+        if (largest > item->largest) item->largest = largest;
+    } else if (op_kind_is_metadata(kind)) {
+        item->names += times;
+        if (!item->name) item->name = op_kind_name(kind);
+    }
     item->sizes = hash_add(item->sizes, (uint64_t)op->at[AT_SIZE]);
     if (kind->set != item->set) item->is_of_set = false;
     if (kind->class != item->class) item->class = CLASS_NONE;
@@ -77,6 +88,7 @@ static struct item measure(const struct cutting *c, struct loops *loops) {
     const struct op_kind *kind = &c->recorded->kind[loops_first(loops)->kind];
     struct item item = {.loops = loops, .set = kind->set, .class = kind->class, .is_of_set = true, .begins = true};
     item.cutting = c;
+    item.is_metadata = true;
     item.is_loose = loops_is_loose(loops);
     loops_visit(&(struct loops_seq){loops, 1}, measure_op, &item);
     return item;
@@ -105,7 +117,7 @@ static void forget_last(const struct op *op, const struct loops_step *step, cons
 // True for the last request of a file, if it is smaller than those before it, and for a read that finds the end.
 static bool is_tail(const struct item *item, const struct op *last) {
     const struct op *op = loops_first(item->loops);
-    if (item->loops->type != LOOPS_OP && item->bytes) return false;
+    if (item->is_metadata || (item->loops->type != LOOPS_OP && item->bytes)) return false;
     last += op->kind;
     return last->at[AT_SIZE] && last->at[AT_MEMBER] == op->at[AT_MEMBER] &&
            last->at[AT_OFFSET] + moved_by(last) == op->at[AT_OFFSET] && moved_by(op) < last->at[AT_SIZE];
@@ -113,6 +125,7 @@ static bool is_tail(const struct item *item, const struct op *last) {
 
 // True for operations of one kind on one file that either follow no rule or follow the same rule from different places.
 static bool is_similar(const struct item *item, const struct item *before) {
+    if (item->is_metadata) return false;
     if (!item->is_of_set || !before->is_of_set || item->set != before->set) return false;
     if (item->class == CLASS_NONE || item->class != before->class) return false;
     return (item->is_loose && before->is_loose) ||
@@ -129,6 +142,36 @@ static void join_similar(const struct cutting *c, const struct loops_seq *all, s
     }
 }
 
+// Metadata operations that do the same to other names are one phase; a few that do something else belong to it.
+static void join_metadata(struct item *items, size_t count) {
+    struct item *first = NULL; // of the phase
+    const char *name = NULL;   // of what many of its operations do
+    for (size_t i = 0; i < count; i++) {
+        struct item *item = &items[i];
+        bool follows = i && items[i - 1].is_metadata, is_many = item->names >= SEGMENT_NAMES;
+        if (!follows) name = NULL;
+        if (!item->is_metadata) continue;
+        item->begins = !follows || (is_many && name && name != item->name);
+        if (item->begins) first = item;
+        if (is_many) first->name = name = item->name;
+    }
+}
+
+// The same metadata again and again, with something else in between, is one phase from the first to the last, as of a
+// program that goes from folder to folder. Like a loop, it must come three times.
+static void join_recurring(struct item *items, size_t count) {
+    for (size_t first = 0, last; first < count; first++) {
+        size_t times = 0;
+        if (!items[first].is_metadata || !items[first].begins) continue;
+        for (size_t i = last = first; i < count; i++) {
+            if (!items[i].is_metadata || !items[i].begins || items[i].name != items[first].name) continue;
+            last = i;
+            times++;
+        }
+        for (size_t i = first + 1; times >= LOOP_TIMES && i <= last; i++) items[i].begins = false;
+    }
+}
+
 // --- what is small among large
 
 static void mark_small(const struct cutting *c, struct item *items, size_t count, uint64_t bytes) {
@@ -140,20 +183,24 @@ static void mark_small(const struct cutting *c, struct item *items, size_t count
     for (size_t i = 0; i < count; i++) {
         struct item *item = &items[i];
         bool is_little = item->bytes <= bytes / SMALL && item->largest <= largest[item->set] / SMALL;
-        item->is_small = !item->is_tail && (is_little || !item->bytes);
+        item->is_small = !item->is_tail && !item->is_metadata && (is_little || !item->bytes);
     }
+}
+
+static bool may_join(const struct item *item, const struct item *to) {
+    return item->set == to->set && !to->is_metadata;
 }
 
 // A small item joins the next large item of its file, or else the one before.
 static void join_small(struct item *items, size_t count) {
     bool leads = false; // to a large one
     for (size_t i = count; i-- > 0;) {
-        bool has_next = i + 1 < count && items[i + 1].set == items[i].set;
+        bool has_next = i + 1 < count && may_join(&items[i], &items[i + 1]);
         leads = has_next && (!items[i + 1].is_small || leads);
         if (!items[i].is_small) continue;
         if (leads) {
             items[i + 1].begins = false;
-        } else if (i > 0 && items[i - 1].set == items[i].set) {
+        } else if (i > 0 && may_join(&items[i], &items[i - 1])) {
             items[i].begins = false;
         }
     }
@@ -169,13 +216,17 @@ static void join_loose(struct item *items, size_t count) {
 // With too many phases to be a pattern, only large ones stay on their own.
 static void join_many(struct item *items, size_t count, uint64_t bytes) {
     size_t phases = 0;
-    for (size_t i = 0; i < count; i++) phases += items[i].begins;
+    uint64_t names = 0;
+    for (size_t i = 0; i < count; i++) phases += items[i].begins, names += items[i].names;
     if (phases <= ITEMS_MOST) return;
     bool after_large = true;
     for (size_t first = 0, end; first < count; first = end) {
-        uint64_t sum = items[first].bytes;
-        for (end = first + 1; end < count && !items[end].begins; end++) sum += items[end].bytes;
-        bool is_large = sum > bytes / SMALL;
+        uint64_t sum = 0, sum_names = 0;
+        for (end = first; end == first || (end < count && !items[end].begins); end++) {
+            sum += items[end].bytes;
+            sum_names += items[end].names;
+        }
+        bool is_large = sum > bytes / SMALL || sum_names > names / SMALL;
         items[first].begins = is_large || after_large;
         after_large = is_large;
     }
@@ -238,6 +289,8 @@ static void join_items(const struct cutting *c, const struct loops_seq *seq, str
     mark_small(c, items, seq->count, bytes);
     join_small(items, seq->count);
     if (is_gathered) join_loose(items, seq->count);
+    join_metadata(items, seq->count);
+    join_recurring(items, seq->count);
     join_many(items, seq->count, bytes);
 }
 

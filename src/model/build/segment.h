@@ -7,14 +7,18 @@
 //   - a loose item (loops.h) after a loose item of the same class and file: operations that follow no rule;
 //   - a loop after a loop like it on the same file: the same rule from different places;
 //   - of gathered small accesses, a loose item after a loose item.
-// Small requests among large ones of the same file (16 times smaller, and at most a sixteenth of the bytes between the
-// cuts) belong to the item after them, or else to the one before: headers and indexes. If more than 16 phases are left
-// between two cuts, those with less than a sixteenth of the bytes join their neighbours: that I/O follows no simple
-// rule.
+// Metadata that does the same to other names belongs to the item before it, and so do few of such operations. What
+// comes three times or more, with something else in between, is one phase from the first time to the last. Small
+// requests among large ones of the same file (16 times smaller, and at most a sixteenth of the bytes between the cuts)
+// belong to the item after them, or else to the one before: headers and indexes. If more than 16 phases are left
+// between two cuts, those with less than a sixteenth of the bytes and of the names join their neighbours: that I/O
+// follows no simple rule.
 #pragma once
 
 #include "model/build/recorded.h"
 #include "model/loops.h"
+
+enum { SEGMENT_NAMES = 16 }; // that metadata operations must touch to be a phase of their own
 
 struct segment {
     enum model_cut cut; // before it

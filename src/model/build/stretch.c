@@ -45,7 +45,10 @@ static enum model_cut cut_before(const struct thread_ops *thread, size_t transfe
 static void look_at(struct stretch *stretch, const struct recorded *recorded, const struct op *op) {
     const struct op_kind *kind = &recorded->kind[op->kind];
     bool is_first = !stretch->content;
-    stretch->bytes += (uint64_t)(op->at[AT_SIZE] - op->at[AT_SHORT]);
+    if (op_kind_moves(kind))
+        stretch->bytes += (uint64_t)(op->at[AT_SIZE] - op->at[AT_SHORT]);
+    else
+        stretch->has_metadata = true;
     stretch->content = hash_add(hash_add(stretch->content + is_first, op->kind), (uint64_t)op->at[AT_SIZE]);
     stretch->is_collective = stretch->is_collective || kind->collective;
     stretch->set = is_first || stretch->set == kind->set ? kind->set : OP_NO_SET;
@@ -91,7 +94,7 @@ static int mark_small(const struct stretches *s, const struct thread_ops *thread
         struct stretch *stretch = &s->stretch[i];
         bool has = true;
         if (stretch->bytes > largest) largest = stretch->bytes;
-        if (stretch->bytes > SMALL_BYTES || stretch->is_collective || repeats(s, i)) continue;
+        if (stretch->bytes > SMALL_BYTES || stretch->is_collective || stretch->has_metadata || repeats(s, i)) continue;
         FORWARD(has_rule(stretch, thread, &has));
         stretch->is_small = !has;
         if (!has) FORWARD(lookup_set(&different, stretch->content, 1));

@@ -5,12 +5,12 @@
 // if that is between a tenth of `gap_ns` and `gap_ns`.
 //
 // In an MPI process a stretch is small if it moves at most 4 KiB and a sixteenth of what the largest one moves, has no
-// collective calls, is not all loops (loops.h: some item is loose), and is not one of three in a row that do the same.
-// Small are metadata of HDF5 and NetCDF, and lines of a script that one rank reads and sends to the others. If the
-// process has more than 16 different ones, the largest stretch does not matter: nothing repeats there. Small stretches
-// on the file of the larger stretch after them, or else of the one before, belong to its phases, if all stretches that
-// move the same data have the same small ones: otherwise the phases would be no family any more. Other small stretches
-// in a row are one stretch.
+// collective calls and no metadata operations, is not all loops (loops.h: some item is loose), and is not one of three
+// in a row that do the same. Small are metadata of HDF5 and NetCDF, and lines of a script that one rank reads and sends
+// to the others. If the process has more than 16 different ones, the largest stretch does not matter: nothing repeats
+// there. Small stretches on the file of the larger stretch after them, or else of the one before, belong to its phases,
+// if all stretches that move the same data have the same small ones: otherwise the phases would be no family any more.
+// Other small stretches in a row are one stretch.
 #pragma once
 
 #include "model/build/recorded.h"
@@ -31,6 +31,7 @@ struct stretch {
     uint32_t set;       // of files, OP_NO_SET if there are several
     unsigned class;     // of all transfers, CLASS_NONE if they differ
     bool is_collective; // some transfer is
+    bool has_metadata;  // operations that move no data
     bool is_small;
     bool is_gathered; // from several
 };

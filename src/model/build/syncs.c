@@ -462,7 +462,7 @@ static int add_syncs(struct collecting *c, const struct sync_station *at, struct
         if (last && last->kind == op.kind && last->at[AT_MEMBER] == op.at[AT_MEMBER])
             last->at[AT_SIZE]++;
         else
-            FORWARD(thread_ops_add_other(to, &op, &(struct op_time){0}, false));
+            FORWARD(thread_ops_add_other(to, &(struct other_op){.op = op}));
     }
     return 0;
 }
@@ -501,20 +501,16 @@ static int insert_syncs(struct collecting *c, struct thread_ops *thread, size_t 
             code = add_syncs(c, at, &made);
             if (made.others > first) move_pause(thread, &made, first, at);
         }
-        if (!code && k < thread->others)
-            code = thread_ops_add_other(&made, &thread->other[k], &thread->other_time[k], thread->other_parted[k]);
+        if (!code && k < thread->others) {
+            struct other_op other = thread_ops_other(thread, k);
+            code = thread_ops_add_other(&made, &other);
+        }
     }
     if (code) {
         thread_ops_free(&made);
         return code;
     }
-    free(thread->other);
-    free(thread->other_time);
-    free(thread->other_parted);
-    thread->other = made.other;
-    thread->other_time = made.other_time;
-    thread->other_parted = made.other_parted;
-    thread->others = made.others;
+    thread_ops_take_others(thread, &made);
     return 0;
 }
 

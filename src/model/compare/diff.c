@@ -150,9 +150,8 @@ struct diff_others {
 enum { OPS_MOST = 4 << 20 }; // of a phase; a small model may stand for more
 
 static bool is_lookup(const struct op_kind *kind) {
-    unsigned effect = call_table[kind->call_id].effect;
     if (kind->class != CLASS_META && kind->class != CLASS_OPEN) return false;
-    return kind->error || effect == EFFECT_LOOKUP || effect == EFFECT_STAT;
+    return kind->error || op_kind_asks(kind);
 }
 
 struct collecting {

@@ -161,7 +161,10 @@ static uint64_t hash_tables(struct fingerprinting *d, const struct model_items *
 static void add_op_features(const struct model *model, struct phase_features *features, uint32_t id, uint64_t size,
                             uint64_t count, uint64_t reps[CLASS_COUNT]) {
     const struct op_kind *kind = &model->kind[id];
+    const char *name = op_kind_name(kind);
     features->classes |= 1u << kind->class;
+    if (name && !op_kind_moves(kind))
+        features->classes |= 1u << (CLASS_COUNT + hash_text(8, name) % (32 - CLASS_COUNT));
     features->sizes += hash_add(hash_add(4, kind->class), size);
     features->calls |= UINT64_C(1) << (hash_text(5, kind->call) & 63);
     features->loops = hash_add(features->loops, kind->class);

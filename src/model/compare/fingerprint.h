@@ -25,11 +25,11 @@ struct part_fingerprint {
 
 // A coarse description of the operations of one part, or of all transfers of a family.
 struct phase_features {
-    uint32_t classes;
-    uint64_t sizes; // of requests, in any order
-    uint64_t reps;  // operations of one process, by class
-    uint64_t loops; // in their order
-    uint64_t calls; // in any order
+    uint32_t classes; // bits of enum call_class, and of what metadata does to names
+    uint64_t sizes;   // of requests, in any order
+    uint64_t reps;    // operations of one process, by class
+    uint64_t loops;   // in their order
+    uint64_t calls;   // in any order
 };
 
 struct phase_fingerprint {

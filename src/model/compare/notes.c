@@ -156,7 +156,7 @@ static void note_displacement(struct diff_noting *noting, const char *op, const 
 }
 
 static void note_rows(struct diff_noting *noting, const struct op_summary *x, const struct op_summary *y) {
-    const char *op = call_class_name(x->class);
+    const char *op = x->name;
     diff_note_text(noting, "call", op, x->kind->call, y->kind->call);
     diff_note_text(noting, "collective", op, yes_or_no(x->kind->collective), yes_or_no(y->kind->collective));
     diff_note_text(noting, "blocking", op, yes_or_no(!x->kind->nonblocking), yes_or_no(!y->kind->nonblocking));
@@ -171,7 +171,7 @@ static void note_rows(struct diff_noting *noting, const struct op_summary *x, co
 }
 
 static unsigned row_likeness(const struct op_summary *x, const struct op_summary *y) {
-    if (x->class != y->class) return 0;
+    if (strcmp(x->name, y->name)) return 0;
     bool same_sizes = x->has_size == y->has_size && (!x->has_size || x->size == y->size);
     return 1 + 8u * same_sizes + 4u * !strcmp(x->kind->call, y->kind->call) + 2u * (x->rep == y->rep);
 }
@@ -181,8 +181,8 @@ static void note_alone(struct diff_noting *noting, const struct op_summary *row,
     if (row->has_size)
         snprintf(text, sizeof text, "%" PRIu64 " x %" PRIu64 " bytes", row->rep, row->size);
     else
-        snprintf(text, sizeof text, "%" PRIu64 " x varying sizes", row->rep);
-    diff_note_text(noting, "operation", call_class_name(row->class), in_a ? text : NULL, in_a ? NULL : text);
+        snprintf(text, sizeof text, row->moves ? "%" PRIu64 " x varying sizes" : "%" PRIu64, row->rep);
+    diff_note_text(noting, "operation", row->name, in_a ? text : NULL, in_a ? NULL : text);
 }
 
 static void note_all_rows(struct diff_noting *noting, const struct family_view *a, const struct family_view *b) {

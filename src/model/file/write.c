@@ -101,7 +101,7 @@ static void write_constants(struct writing *w, const struct op_kind *kind) {
 
 static void write_kind(struct writing *w, size_t id) {
     const struct op_kind *kind = &w->model->kind[id];
-    bool transfers = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
+    bool transfers = op_kind_moves(kind);
     json_fold(w->json);
     json_object(w->json);
     key_text(w->json, "kind", w->kinds.text[id]);
@@ -241,14 +241,14 @@ static int write_summary(struct writing *w, const struct model_family *family) {
     FORWARD(model_count_files(w->model, family, &use));
     FORWARD(model_summarise_ops(w->model, family, &row, &rows));
     if (!rows) return 0;
-    const char *mode = row[0].mode;
+    const char *mode = NULL;
     uint64_t bits = 0;
     for (size_t i = 0; i < rows; i++) {
-        if (strcmp(row[i].mode, mode)) mode = "mixed";
+        if (row[i].moves) mode = !mode || !strcmp(row[i].mode, mode) ? row[i].mode : "mixed";
         bits |= row[i].bits;
     }
-    json_members(w->json, m_text("access", use.shared ? "shared" : "unique"), m_text("mode", mode),
-                 m_number("alignment", bits & (0 - bits)));
+    key_text(w->json, "access", use.shared ? "shared" : "unique");
+    if (mode) json_members(w->json, m_text("mode", mode), m_number("alignment", bits & (0 - bits)));
     return 0;
 }
 

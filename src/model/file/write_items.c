@@ -211,7 +211,7 @@ static int write_distribution(struct writing *w, const struct lists *lists, size
 static int write_kind_summary(struct writing *w, const struct lists *lists, size_t id, const struct kind_summary *of) {
     const struct op_kind *kind = &w->model->kind[id];
     const char *mode = access_order_mode(&of->order);
-    bool transfers = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
+    bool transfers = op_kind_moves(kind);
     json_fold(w->json);
     json_object(w->json);
     json_members(w->json, m_text("op", w->kinds.text[id]), m_number("count", of->count));

@@ -54,12 +54,12 @@ static void count_latency(struct latency *latency, double seconds) {
     latency->bucket[place < LATENCY_BUCKETS ? (unsigned)place : LATENCY_BUCKETS - 1]++;
 }
 
-void operations_add_time(struct runner *runner, const struct model_step *step, bool transfers, double seconds) {
+void operations_add_time(struct runner *runner, const struct model_step *step, double seconds) {
     struct phase_time *time = &runner->time[step->phase];
     bool completes = runner->job->durable && step->kind->class == CLASS_SYNC;
     seconds = seconds > runner->clock_seconds ? seconds - runner->clock_seconds : 0;
-    operations_add(runner, transfers || completes ? &time->seconds : &time->others, seconds);
-    if (transfers && runner->latency) count_latency(&runner->latency[step->phase], seconds);
+    operations_add(runner, step->is_other && !completes ? &time->others : &time->seconds, seconds);
+    if (op_kind_moves(step->kind) && runner->latency) count_latency(&runner->latency[step->phase], seconds);
 }
 
 // --- operations
@@ -81,14 +81,13 @@ static void drop_cached(const struct replay_file *file) {
 
 // Calls before which a program must wait for all nonblocking transfers of the file.
 static bool ends_transfers(const struct op_kind *kind) {
-    bool is_transfer = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
-    return kind->class == CLASS_CLOSE || (kind->layer == LAYER_MPIIO && kind->collective && !is_transfer);
+    return kind->class == CLASS_CLOSE || (kind->layer == LAYER_MPIIO && kind->collective && !op_kind_moves(kind));
 }
 
 static int run_operation(struct replay_thread *thread, const struct model_step *step) {
     struct runner *runner = thread->runner;
     const struct op_kind *kind = step->kind;
-    bool transfers = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
+    bool transfers = op_kind_moves(kind);
     struct replay_file *file =
         kind->set == OP_NO_SET ? NULL : files_get(runner, kind->set, (uint32_t)step->op->at[AT_MEMBER]);
     if (kind->set != OP_NO_SET && !file) return -ENOMEM;
@@ -103,7 +102,7 @@ static int run_operation(struct replay_thread *thread, const struct model_step *
     double start = clock_seconds();
     int64_t result = do_other(thread, backend, file, step);
     thread->free_at = clock_seconds();
-    operations_add_time(runner, step, transfers, thread->free_at - start);
+    operations_add_time(runner, step, thread->free_at - start);
     // The time of a copy is that of both its halves.
     if (transfers && kind->class == CLASS_WRITE) {
         operations_add(runner, &runner->time[thread->source_phase].seconds, thread->free_at - start);

@@ -250,7 +250,7 @@ void operations_failed(struct replay_thread *thread, const struct model_step *st
 // Adds to a sum of the process, which its threads share.
 void operations_add(struct runner *runner, double *sum, double seconds);
 // Adds to the time of the step's phase.
-void operations_add_time(struct runner *runner, const struct model_step *step, bool transfers, double seconds);
+void operations_add_time(struct runner *runner, const struct model_step *step, double seconds);
 
 // --- transfers (transfers.c)
 

@@ -144,7 +144,7 @@ int transfers_run(struct replay_thread *thread, const struct replay_backend *bac
     double end = clock_seconds();
     thread->free_at = end; // verifying is part of the next pause
     if (thread->submitted) return keep_pending(thread, backend, file, step, start, end);
-    operations_add_time(runner, step, true, end - start);
+    operations_add_time(runner, step, end - start);
     if (result < 0 && !step->kind->error) operations_failed(thread, step, file, result);
     verify(runner, step, file, thread->data, result);
     return 0;
