@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "predict/predictor.h"
@@ -142,6 +143,27 @@ static void add_interval(struct interval *sum, const struct interval *more) {
     sum->high += more->high;
 }
 
+// --- metadata
+
+// A call takes as long as it took in the measurement, where all processes made calls at the same time.
+static const char *add_names(const struct system *system, const struct name_class *class, FILE *out,
+                             const char *separator, struct predicted_phase *phase) {
+    static const char *const done[] = {"created", "opened", "looked up", "removed"};
+    const struct system_metadata *of = &system->metadata;
+    double rates[] = {of->create, of->open, of->stat, of->unlink}, rate = rates[class->rate], np = of->np;
+    if (rate <= 0) {
+        fprintf(out, "%sno rate of names %s", separator, done[class->rate]);
+        phase->extrapolated = true;
+        return "; ";
+    }
+    double seconds = (double)class->count / class->np * np / rate;
+    fprintf(out, "%s%.0f names %s per second, %.0f process%s", separator, rate, done[class->rate], np,
+            np == 1 ? "" : "es");
+    phase->extrapolated |= class->np != np;
+    add_interval(&phase->seconds, &(struct interval){.middle = seconds, .low = seconds, .high = seconds});
+    return "; ";
+}
+
 // The time of a phase, and the points that give it.
 static int conclude_phase(const struct predicting *p, const struct system *system, uint32_t family,
                           struct predicted_phase *phase) {
@@ -158,6 +180,10 @@ static int conclude_phase(const struct predicting *p, const struct system *syste
         if (e.extrapolated) fprintf(out, " (%s)", e.reason);
         phase->extrapolated |= e.extrapolated;
         add_interval(&phase->seconds, &e.seconds);
+    }
+    for (size_t i = 0; i < p->classes.names && system->metadata.np; i++) {
+        if (p->classes.name[i].family == family)
+            separator = add_names(system, &p->classes.name[i], out, separator, phase);
     }
     phase->seconds.low /= 1 + predict_analytic.systematic;
     phase->seconds.high += predict_analytic.systematic * phase->seconds.middle;
@@ -184,5 +210,6 @@ const struct predictor predict_analytic = {
     .is_default = true,
     .for_profiles = true,
     .needs_bytes = true,
+    .with_names = true,
     .conclude = conclude,
 };

@@ -57,6 +57,13 @@ static double concurrency_of(const struct op_summary *row, const size_t *ranks, 
     return sum;
 }
 
+static enum name_rate rate_of(const struct op_summary *row) {
+    unsigned effect = call_table[row->kind->call_id].effect;
+    if (!strcmp(row->name, "create") || effect == EFFECT_CREATE || effect == EFFECT_LINK) return RATE_CREATE;
+    if (row->kind->class == CLASS_OPEN) return RATE_OPEN;
+    return op_kind_asks(row->kind) ? RATE_STAT : RATE_REMOVE;
+}
+
 static int add_family(struct io_classes *classes, const struct model *model, uint32_t number) {
     const struct model_family *family = &model->family[number];
     uint32_t threads = model_threads(model, family->program);
@@ -69,6 +76,8 @@ static int add_family(struct io_classes *classes, const struct model *model, uin
     int code = ranks ? 0 : -ENOMEM;
     for (size_t i = 0; i < count && !code; i++) {
         const struct op_summary *row = &rows[i];
+        struct name_class name = {number, rate_of(row), (uint32_t)row->part->ranks, row->count};
+        if (!row->moves) code = array_push(classes->name, classes->names, name);
         if (!transfers(row)) continue;
         code = array_room(classes->item, classes->count);
         if (code < 0) break;

@@ -1,4 +1,5 @@
-// The transfers of a program's phases, grouped in classes by operation, size and access mode.
+// The operations of a program's phases, grouped in classes: transfers by operation, size and access mode, metadata by
+// what it does to names.
 #pragma once
 
 #include "model/model.h"
@@ -18,10 +19,21 @@ struct io_class {
     uint64_t bytes; // of all processes, in one phase
 };
 
+enum name_rate { RATE_CREATE, RATE_OPEN, RATE_STAT, RATE_REMOVE };
+
+struct name_class {
+    uint32_t family;
+    enum name_rate rate; // of a profile, that is most like it
+    uint32_t np;
+    uint64_t count; // of all processes, in one phase
+};
+
 struct io_classes {
     struct io_class *item;
     size_t count;
+    struct name_class *name;
+    size_t names;
 };
 
-// Free the items in any case, also after an error.
+// Free items and names in any case, also after an error.
 int classes_of_program(const struct model *model, uint32_t program, struct io_classes *classes);

@@ -125,6 +125,7 @@ static void free_targets(struct predicting *p) {
     }
     free(p->target);
     free(p->classes.item);
+    free(p->classes.name);
 }
 
 // --- classes of transfers
@@ -233,10 +234,14 @@ static int conclude_runs(const struct predicting *p, const struct predict_target
     return code;
 }
 
-// Whether a phase has transfers: only their times are predicted.
-static bool is_predicted(const struct predicting *p, const struct predictor *predictor, size_t phase) {
+// Whether a phase has transfers, or metadata that the method can predict.
+static bool is_predicted(const struct predicting *p, const struct predictor *predictor,
+                         const struct predict_target *target, size_t phase) {
     uint32_t family = predictor_family(p, phase);
     if (!predictor->needs_bytes) return p->model->family[family].parts;
+    for (size_t i = 0; i < p->classes.names && predictor->with_names && target->system.metadata.np; i++) {
+        if (p->classes.name[i].family == family) return true;
+    }
     for (size_t i = 0; i < p->classes.count; i++) {
         if (p->classes.item[i].family == family) return true;
     }
@@ -254,10 +259,12 @@ static int conclude(const struct predicting *p, const struct predict_target *tar
     for (to->phases = 0; to->phases < p->phases; to->phases++) {
         struct predicted_phase *phase = &to->phase[to->phases];
         *phase = (struct predicted_phase){.id = p->first + to->phases + 1,
-                                          .predicted = is_predicted(p, predictor, to->phases)};
+                                          .predicted = is_predicted(p, predictor, target, to->phases)};
         to->predicted |= phase->predicted;
     }
-    if (!to->predicted) return predictor_reason(to, "no transfers: not predicted");
+    if (!to->predicted)
+        return predictor_reason(to, "no transfers%s: not predicted",
+                                p->classes.names ? ", and no rates of metadata" : "");
     return predictor->conclude ? predictor->conclude(p, target, to) : conclude_runs(p, target, method, to);
 }
 

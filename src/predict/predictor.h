@@ -43,7 +43,8 @@ struct predictor {
     bool is_default;   // the default for its kind of target
     bool for_profiles;
     bool needs_reference;   // and recorded times
-    bool needs_bytes;       // it cannot predict a phase whose transfers move nothing
+    bool needs_bytes;       // it cannot predict a phase whose transfers move nothing,
+    bool with_names;        // except for metadata, if the profile has its rates
     uint64_t most_requests; // of a process in a benchmark (class_times.h)
     // Runs once on a directory; value[] has room for predicting.values. NULL: the method is not for directories.
     int (*run)(const struct predictor *self, const struct predicting *p, const struct predict_target *target,

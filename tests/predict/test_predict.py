@@ -304,6 +304,24 @@ class Predict(PredictTest):
         self.assertIn('phase 1: no transfers', text)
         self.assertNotIn('0.000', text)
 
+    def test_metadata(self):
+        """A call takes as long as in the measurement: the number of processes by their rate."""
+        script = 'import os\nfor i in range(40): os.mkdir(f"d{i}")\nfor i in range(40): os.rmdir(f"d{i}")\n'
+        log = self.record('/usr/bin/python3', '-c', script, cwd=self.folder)
+        plain = self.system('plain', point('write', 4096, MIB))
+        found, = self.json('predict', log, '--system', plain, '--json')['targets']
+        self.assertEqual((found['predictable'], found['reason']),
+                         (False, 'no transfers, and no rates of metadata: not predicted'))
+        for processes, seconds in (1, [2, 4]), (2, [4, 8]):
+            rates = {'np': processes, 'create': 20, 'stat': 1, 'open': 1, 'unlink': 10}
+            system = self.write('rates', {'ioseer_system': 1, 'storage': {}, 'peak': {}, 'metadata': rates,
+                                          'points': [point('write', 4096, MIB)]})
+            found, = self.json('predict', log, '--system', system, '--json')['targets']
+            self.assertEqual([phase['time'] for phase in found['phases']], seconds)
+            self.assertEqual(found['total'], sum(seconds))
+            self.assertEqual([phase['extrapolated'] for phase in found['phases']], [processes == 2] * 2)
+            self.assertIn('20 names created per second', found['phases'][0]['points'])
+
     def test_of_several_programs(self):
         log = self.record('sh', '-c', 'dd if=/dev/zero of=x bs=1k count=9 status=none; mkdir new', cwd=self.folder)
         words = 'predict', log, '--system', self.system('s', point('write', 1024, MIB))

@@ -192,6 +192,17 @@ static void read_storage(const struct json_value *value, struct system *system) 
     read_text(value, "cache", system->cache);
 }
 
+// Left out: no rates are known.
+static void read_metadata(const struct json_value *value, struct system_metadata *metadata) {
+    double np = 0;
+    read_double(value, "np", &np);
+    read_double(value, "create", &metadata->create);
+    read_double(value, "stat", &metadata->stat);
+    read_double(value, "open", &metadata->open);
+    read_double(value, "unlink", &metadata->unlink);
+    metadata->np = np >= 1 && np <= UINT32_MAX ? (uint32_t)np : 0;
+}
+
 static int read_all(struct system *system, const struct json_value *root, struct json_in_error *error) {
     uint64_t version;
     const struct json_value *points, *rested, *peak;
@@ -211,6 +222,7 @@ static int read_all(struct system *system, const struct json_value *root, struct
     FORWARD(json_in_need_object(root, "peak", &peak, error));
     read_double(peak, "read", &system->peak_read);
     read_double(peak, "write", &system->peak_write);
+    read_metadata(json_in_member(root, "metadata"), &system->metadata);
     const struct json_value *messages = json_in_member(root, "mpi");
     read_text(messages, "name", system->messages.name);
     read_double(messages, "latency", &system->messages.latency);
