@@ -186,8 +186,21 @@ static inline uint8_t *put_partner(uint8_t *at, struct partner *partner) {
     return at;
 }
 
+// The first ones stay, so that two runs of a program have the same; the calls of all others are one number.
+static __attribute__((noinline, cold)) void clip_partners(struct partners *partners) {
+    uint64_t calls = 0;
+    for (uint32_t i = RECORDER_FURTHER; i < partners->used_count; i++) {
+        calls += partners->used[i]->calls + 1;
+        partners->used[i]->calls = PARTNER_IDLE;
+    }
+    partners->rest = (struct partner){.entry_bytes = 2, .entry = {PARTNER_MORE}, .calls = calls - 1};
+    partners->used[RECORDER_FURTHER] = &partners->rest;
+    partners->used_count = RECORDER_FURTHER + 1;
+}
+
 // With whom the communication was.
 static inline uint8_t *put_partners(uint8_t *at, struct partners *partners) {
+    if (UNLIKELY(partners->used_count > RECORDER_FURTHER)) clip_partners(partners);
     struct partner **used = partners->used, **end = used + partners->used_count;
     at = stream_put_kind(at, 0, KIND_PARTNERS);
     *at++ = (uint8_t)partners->used_count;

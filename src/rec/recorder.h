@@ -26,8 +26,8 @@ enum {
     RECORDER_PATTERNS = 64,
     RECORDER_TYPES = 16,
     RECORDER_PARTNERS = 32,
-    RECORDER_FURTHER = 23,
-    RECORDER_GROUPS = 8, // partners that are a whole communicator
+    RECORDER_FURTHER = 56, // and how many are written: which of more have a place depends on the handles' addresses
+    RECORDER_GROUPS = 8,   // partners that are a whole communicator
 };
 
 struct recorder {

@@ -85,8 +85,7 @@ struct workspace {
     int world_rank[BATCH];
 };
 
-_Static_assert(sizeof((struct partners){0}.used) / sizeof(struct partner *) <= STREAM_MAX_PARTNERS,
-               "all partners fit a record");
+_Static_assert((int)RECORDER_FURTHER < (int)STREAM_MAX_PARTNERS, "all partners that are written fit a record");
 _Static_assert(sizeof(struct workspace) <= PLUGIN_SCRATCH_BYTES, "a workspace fits");
 
 // Without MPI_Init (sessions) there is no MPI_COMM_WORLD, and nobody has a rank in it.
