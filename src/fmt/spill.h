@@ -67,7 +67,7 @@ struct spill_header {
     _Atomic uint64_t exit_stdio_bytes; // in stdio buffers at exit: libc writes them after the recorder's end
     _Atomic uint32_t raw_rings;        // io_urings that the program made by system calls of its own
     uint32_t cpu_wait_known;
-    uint64_t cpu_wait_ns; // at the end: how long the main thread was runnable but did not run, earlier images included
+    uint64_t cpu_wait_ns; // how long the main thread was runnable but did not run
 };
 
 struct spill_tally {

@@ -28,7 +28,6 @@ struct pack_process {
     bool chars_known;
     uint64_t chars[2];
     uint64_t load_chars[2];     // before the recorder was loaded
-    uint64_t cpu_wait_ns;       // without that of earlier images; known if the spill has it
     uint32_t same_pid;          // place of the earlier process with this pid, or LOOKUP_NONE
     struct bytes files;         // struct pack_link
     struct bytes datatypes;     // struct pack_link

@@ -84,15 +84,6 @@ static bool is_running(const struct pack_process *process) {
     return started_ns >= 0 && started_ns <= (int64_t)header->start.mono_ns + NS_PER_SECOND / 10;
 }
 
-// The kernel's sum continues over an exec.
-static void set_cpu_wait(struct pack *pack, struct pack_process *process) {
-    const struct spill_header *header = &process->spill.header;
-    const struct pack_process *before = process->same_pid == LOOKUP_NONE ? NULL : &pack->process[process->same_pid];
-    bool continues = before && before->exit == EXIT_EXEC && before->spill.header.cpu_wait_known;
-    uint64_t earlier_ns = continues ? before->spill.header.cpu_wait_ns : 0;
-    process->cpu_wait_ns = header->cpu_wait_ns > earlier_ns ? header->cpu_wait_ns - earlier_ns : 0;
-}
-
 // Bytes in the kernel's count that are not the program's: those before this image was recorded (the loader's reads,
 // without the bytes of an earlier image of the same process), and the recorder's own reads later.
 static void set_load_chars(struct pack *pack, struct pack_process *process) {
@@ -133,7 +124,6 @@ int pack_find_ends(struct pack *pack) {
         process->same_pid = lookup_find(&last, key);
         code = lookup_set(&last, key, (uint32_t)i);
         set_load_chars(pack, process);
-        set_cpu_wait(pack, process);
     }
     if (code == 0) apply_what_others_saw(pack, &last);
     lookup_free(&last);

@@ -110,7 +110,7 @@ static void write_process_record(struct pack *pack, const struct pack_process *p
     fields_number(out, PROCESS_EXIT_VALUE, process->exit_value);
     put_chars(out, process);
     put_untraced(out, process);
-    if (header->cpu_wait_known) fields_number(out, PROCESS_CPU_WAIT_NS, process->cpu_wait_ns);
+    if (header->cpu_wait_known) fields_number(out, PROCESS_CPU_WAIT_NS, header->cpu_wait_ns);
     log_writer_end(&pack->writer);
 }
 

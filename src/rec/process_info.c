@@ -61,6 +61,9 @@ static uint64_t count_cpus(void) {
     return count;
 }
 
+static uint64_t cpu_wait_start_ns; // the kernel counts from the process's first moment, before the loader's work
+static bool cpu_wait_start_known;
+
 void process_info_start(void) {
     // Static, because the stack may be small; only one thread runs this at a time.
     static char text[WORDS_BYTES];
@@ -80,10 +83,13 @@ void process_info_start(void) {
     fields_end(&out);
     if (!out.overflow) spill_record(buffer, (size_t)(out.at - buffer));
     if (read_chars(recorder.spill->chars_start)) recorder.spill->chars_known |= 1;
+    cpu_wait_start_known = read_cpu_wait(&cpu_wait_start_ns);
 }
 
 void process_info_end(void) {
     // Before the bytes are read, which include those of this read.
-    recorder.spill->cpu_wait_known = read_cpu_wait(&recorder.spill->cpu_wait_ns);
+    uint64_t cpu_wait_ns;
+    recorder.spill->cpu_wait_known = cpu_wait_start_known && read_cpu_wait(&cpu_wait_ns);
+    if (recorder.spill->cpu_wait_known) recorder.spill->cpu_wait_ns = cpu_wait_ns - cpu_wait_start_ns;
     if (read_chars(recorder.spill->chars_end)) recorder.spill->chars_known |= 2;
 }
