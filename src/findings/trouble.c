@@ -127,13 +127,14 @@ int find_processors(struct findings *findings, struct finding *finding) {
     finding->title =
         is_crowded
             ? find_text(findings, "%s share %s", human_count(ranks, "rank").text, human_count(cpus, "processor").text)
-            : find_text(findings, "The processes waited %s of their time for a processor", human_percent(part).text);
+            : find_text(findings, "%s of the time was waiting for a processor", human_percent(part).text);
     if (!is_crowded) {
+        finding->basis = "none: which calls waited is not known";
         finding->reason = "Other programs, or other processes of this job, used the processors.";
         finding->advice = "Record again on a machine with free processors before you compare times of this log.";
     }
     find_evidence(findings, finding, (struct find_place){.process = most},
-                  "runnable but not running: %s of the processes' time, %s in the one with the most",
+                  "runnable but not running: %s of the time of all processes, %s in the one with the most",
                   human_percent(part).text, most ? human_seconds(most->process->cpu_wait_ns).text : "unknown");
     return 1;
 }
