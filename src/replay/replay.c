@@ -210,7 +210,9 @@ static int compare(const struct session *session, bool scaled, struct replay_out
     struct model again;
     struct log *log;
     FORWARD(log_open(&log, session->workspace.file[WORKSPACE_LOG]));
-    int code = model_from_log(&again, log, &(struct model_options){.layer = model->layer, .gap_ns = model->gap_ns});
+    // The runner opens some files unseen, because the program got them open.
+    struct model_options options = {.layer = model->layer, .gap_ns = model->gap_ns, .standard_streams = true};
+    int code = model_from_log(&again, log, &options);
     if (!code) {
         struct similarity_input input = {.a = model,
                                          .b = &again,

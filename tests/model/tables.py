@@ -15,7 +15,7 @@ LAUNCHERS = {
     'mpich': ['mpiexec.mpich'],
     'openmpi': ['mpiexec.openmpi', *ROOT, '--oversubscribe'],
 }
-OBSERVED = ('start', 'span', 'duration', 'bandwidth')
+OBSERVED = ('start', 'span', 'duration', 'bandwidth', 'rate', 'other')
 
 
 def evaluate(expression, rank, ranks, ph=1, size=0):
