@@ -78,10 +78,12 @@ int find_collective_wait(struct findings *findings, struct finding *finding) {
 static double alone_ns(const struct findings *findings) {
     const struct facts *facts = findings->facts;
     struct facts_sum below = {0};
-    double pieces = 0, bytes = 0;
+    double pieces = 0, bytes = 0, below_ns = 0;
     for (size_t i = 0; i < facts->grains; i++) {
-        if (find_is_request(&facts->grain[i]) && facts->grain[i].traits.below == BELOW_COLLECTIVE)
-            facts_sum_join(&below, &facts->grain[i].sum);
+        const struct facts_grain *grain = &facts->grain[i];
+        if (!find_is_request(grain) || grain->traits.below != BELOW_COLLECTIVE) continue;
+        facts_sum_join(&below, &grain->sum);
+        below_ns += (double)facts_typical_ns(find_cell(findings, grain)) * (double)grain->sum.calls;
     }
     for (size_t i = 0; i < facts->processes; i++) {
         for (unsigned direction = 0; direction < FACTS_DIRECTIONS; direction++) {
@@ -89,7 +91,7 @@ static double alone_ns(const struct findings *findings) {
             bytes += (double)facts->process[i].mpi[direction][1].bytes;
         }
     }
-    double each_ns = below.calls ? (double)below.ns / (double)below.calls : 0, mean = (double)find_mean(&below);
+    double each_ns = below.calls ? below_ns / (double)below.calls : 0, mean = (double)find_mean(&below);
     bool is_memory = each_ns <= (double)facts_memory_ns(find_mean(&below));
     double way_ns = is_memory ? LIMIT_SYSTEM_CALL_NS : each_ns;
     return (pieces * way_ns + (mean > 0 ? bytes * each_ns / mean : 0)) / (double)facts->ranks;

@@ -31,6 +31,14 @@ class RanksTest(rules.FindingsTest):
             self.skipTest(f'no {mpi}')
         return self.record(*START[mpi], '-n', str(ranks), self.programs[mpi], fault, *folders, options=('--force',))
 
+    def run_undisturbed(self, *words, **more):
+        """Other programs on the processors make ranks late: then it runs again, a few times at most."""
+        for _ in range(5):
+            log = self.run_ranks(*words, **more)
+            if 'processors' not in [finding['id'] for finding in self.findings(log)]:
+                break
+        return log
+
     def fast(self):
         folder = tempfile.TemporaryDirectory(prefix='ioseer-test-', dir='/dev/shm')
         self.addCleanup(folder.cleanup)
@@ -66,7 +74,7 @@ class RanksTest(rules.FindingsTest):
         self.assert_absent('waiting', self.run_ranks('before', slow, ranks=2))
 
     def test_collective_calls_on_fast_storage(self):
-        first = self.assert_first('collective', self.run_ranks('pieces', self.fast(), ranks=min(2, CPUS)))
+        first = self.assert_first('collective', self.run_undisturbed('pieces', self.fast(), ranks=min(2, CPUS)))
         self.assertIn('romio_cb_write=disable', first['advice'])
         for fault in ('large', 'late'):
             log = self.run_ranks(fault, self.folder, ranks=min(2, CPUS))
