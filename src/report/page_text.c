@@ -2,8 +2,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/json_in.h"
+#include "base/order.h"
+#include "base/scoped.h"
 #include "base/table.h"
 #include "report/page.h"
 #include "report/phases_json.h"
@@ -116,9 +119,13 @@ static void print_timeline(const struct page *page, FILE *out) {
 
 // --- phases
 
+// The operation that moves the most stands for the phase: others may be headers.
 static void add_phases(struct table *table, const struct phase_run *run, int64_t all_ns) {
     const struct op_summary *op = run->op;
     if (!run->ops) return;
+    for (size_t i = 1; i < run->ops; i++) {
+        if (run->op[i].bytes > op->bytes) op = &run->op[i];
+    }
     table_printf(table, run->end - run->first > 1 ? "%zu-%zu" : "%zu", run->first + 1, run->end);
     table_text(table, op->name);
     table_number(table, op->rep);
@@ -129,21 +136,37 @@ static void add_phases(struct table *table, const struct phase_run *run, int64_t
     table_row(table);
 }
 
+// Phases that repeat in a row count together.
+static int order_runs(const struct model *model, struct order **order, size_t *count) {
+    struct phase_run run = {.model = model};
+    int code;
+    while ((code = phase_run_next(&run)) > 0 && !(code = array_push(*order, *count, (struct order){run.ns, run.first})))
+        continue;
+    phase_run_free(&run);
+    order_sort(*order, *count);
+    return code;
+}
+
 static int print_phases(const struct page *page, FILE *out) {
     static const struct table_column columns[] = {
         {"PHASE", TABLE_TEXT}, {"OPERATION", TABLE_TEXT}, {"REP", TABLE_NUMBER}, {"REQUEST", TABLE_UNIT},
         {"BYTES", TABLE_UNIT}, {"TIME", TABLE_UNIT},      {"SHARE", TABLE_UNIT}, {0}};
     const struct model *model = &page->model;
     int64_t all_ns = 0;
+    size_t count = 0;
     if (!page->has_model || !model->phases) return 0;
-    heading(out, "Phases (ioseer phases prints the whole table)");
-    struct table table = begin_table(out, columns);
+    heading(out, "Phases with the most time (ioseer phases prints the whole table)");
     for (size_t i = 0; i < model->phases; i++) all_ns += model->phase[i].duration_ns;
-    struct phase_run run = {.model = model};
-    int code = 1;
-    for (size_t shown = 0; shown < SHOWN && (code = phase_run_next(&run)) > 0; shown++)
-        add_phases(&table, &run, all_ns);
-    phase_run_free(&run);
+    SCOPED_FREE struct order *order = NULL;
+    FORWARD(order_runs(model, &order, &count));
+    struct table table = begin_table(out, columns);
+    int code = 0;
+    for (size_t i = 0; i < count && i < SHOWN && code >= 0; i++) {
+        struct phase_run run = {.model = model, .end = order[i].index};
+        code = phase_run_next(&run);
+        if (code > 0) add_phases(&table, &run, all_ns);
+        phase_run_free(&run);
+    }
     int ended = table_end(&table);
     return code < 0 ? code : ended;
 }
