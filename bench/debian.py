@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """bench/debian.py BUILD [--ranks LIST] [--programs LIST]: are programs of Debian recorded, modelled and replayed?
 
-Each program that is installed runs bare and is recorded twice; its model is replayed, and the two logs are compared. The
+Each program that is installed runs bare and is recorded, twice each. The files that it left are compared: those that are
+equal in both bare runs must be the same when it is recorded. The model is replayed, the two logs are compared. The
 packages: lammps quantum-espresso nwchem-openmpi python3-h5py-mpi python3-mpi4py python3-netcdf4 sqlite3 rocksdb-tools.
 The inputs are in bench/debian. A program without its package or module is left out or fails.
 """
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -39,13 +41,26 @@ def words_of(name, ranks):
     return [*LAUNCHERS[mpi], '-n', ranks, *path] if mpi else path
 
 
+def digests(where):
+    """By name: what is in a file."""
+    found = {}
+    for folder, _, names in os.walk(where):
+        for name in names:
+            path = os.path.join(folder, name)
+            if os.path.isfile(path):
+                with open(path, 'rb') as file:
+                    found[os.path.relpath(path, where)] = hashlib.sha256(file.read()).hexdigest()
+    return found
+
+
 def run(place, command):
-    """The program has an empty folder, which always has the same name."""
+    """What the program left. It has an empty folder, which always has the same name."""
     where = os.path.join(place.folder, 'program')
     os.mkdir(where)
     try:
         subprocess.run(command, check=True, cwd=where, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                        stdin=subprocess.DEVNULL, env={**os.environ, 'OMP_NUM_THREADS': '1'})
+        return digests(where)
     finally:
         shutil.rmtree(where)
 
@@ -55,12 +70,15 @@ def ask(place, *words):
 
 
 def try_out(place, command):
-    """The cells of a row: events, lost ones, phases, similarity of the replay, whether two logs are equal."""
-    run(place, command)
-    run(place, place.recorded(command))
+    """The cells of a row: files left and those that recording changed, events, lost ones, phases, similarity of the
+    replay, whether two logs are equal."""
+    bare = [run(place, command) for _ in range(2)]
+    recorded = [run(place, place.recorded(command))]
     first = place.log + '.first'
     os.replace(place.log, first)
-    run(place, place.recorded(command))
+    recorded.append(run(place, place.recorded(command)))
+    steady = {name for name in bare[0] if bare[0][name] == bare[1].get(name)}
+    changed = [name for name in steady if any(files.get(name) != bare[0][name] for files in recorded)]
     info = ask(place, 'info', first)
     try:
         replay = ask(place, 'replay', '-q', first, '--on', place.folder)
@@ -68,7 +86,7 @@ def try_out(place, command):
     except subprocess.CalledProcessError:
         similarity = 'failed'
     equal = ask(place, 'diff', first, place.log)['equal']
-    return [info['events'], info['lost_events'], len(ask(place, 'phases', first)['phases']), similarity,
+    return [f'{len(steady)} of {len(bare[0])}', len(changed), info['events'], info['lost_events'], len(ask(place, 'phases', first)['phases']), similarity,
             'equal' if equal else 'different']
 
 
@@ -88,9 +106,10 @@ def main():
             try:
                 cells = try_out(place, words_of(name, ranks))
             except subprocess.CalledProcessError:
-                cells = ['', '', '', 'the program failed', '']
+                cells = ['', '', '', '', '', 'the program failed', '']
             rows.append([name, ranks, *cells])
-    common.table('Programs of Debian', ['program', 'ranks', 'events', 'lost', 'phases', 'similarity', 'two runs'], rows)
+    common.table('Programs of Debian', ['program', 'ranks', 'steady files', 'changed', 'events', 'lost', 'phases',
+                                           'similarity', 'two runs'], rows)
 
 
 if __name__ == '__main__':
