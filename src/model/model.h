@@ -50,9 +50,15 @@ struct model_item {
 };
 
 // Between the start of an asynchronous transfer and the moment when its end was seen.
+struct model_overlap {
+    uint64_t ahead;  // operations that the thread began during that time: median
+    int64_t work_ns; // work that it did during that time, if it began no operation: mean
+};
+
+// In turn, the transfers of one item. Five that the program waits for together have 4, 3, 2, 1 and 0 operations ahead.
 struct model_async {
-    uint64_t ahead;     // operations that the thread began during that time: median
-    int64_t overlap_ns; // work that it did during that time, if it began no operation: mean
+    struct model_overlap *turn;
+    size_t turns;
 };
 
 // A distribution of times.
@@ -240,7 +246,7 @@ struct model_step {
     bool is_other;
     uint32_t phase;                  // place in model.phase
     const struct model_pause *think; // before operations of this kind; NULL if it is not known
-    const struct model_async *async; // the same
+    const struct model_async *async; // the same; NULL if operations end before they return
 };
 typedef int model_callback(const struct model_step *step, void *context);
 int model_expand(const struct model *model, uint32_t program, uint32_t rank, uint32_t thread, model_callback *callback,

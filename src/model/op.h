@@ -85,6 +85,6 @@ struct op_time {
     int64_t duration_ns;
     int64_t think_ns; // since the thread's previous operation, without communication
     // For asynchronous transfers, from the start until the end was seen:
-    int64_t overlap_ns; // work, if no other operation began
-    uint64_t ahead;     // operations that began
+    int64_t work_ns; // if no other operation began
+    uint64_t ahead;  // operations that began
 };

@@ -72,6 +72,18 @@ class Programs(harness.CommandLineTest):
         self.assertEqual(os.listdir(target), [], 'left behind')
 
 
+    def test_transfers_that_end_together(self):
+        """Each rank posts five transfers and waits for all of them at once."""
+        log, model = self.record_run('variables', 4, 0), self.path('model')
+        self.expect(0, 'model', '-q', log, '-o', model)
+        with open(model, encoding='utf-8') as file:
+            families = harness.json.load(file)['observed']['families']
+        ahead = [row['ahead'] for family in families for row in family.get('think', []) if 'ahead' in row]
+        self.assertTrue(ahead)
+        for row in ahead:
+            self.assertEqual(row, [4, 3, 2, 1, 0])
+
+
 def add_tests():
     for name in PROGRAMS:
         setattr(Programs, f'test_{name}', lambda self, name=name: self.check(name))

@@ -7,6 +7,8 @@
 #include "base/scoped.h"
 #include "model/build/build.h"
 
+enum { MOST_TURNS = 64 }; // of asynchronous transfers
+
 static struct model_pause pause_of(int64_t *times_ns, size_t count) {
     struct model_pause pause = {.count = count};
     if (!count) return pause;
@@ -61,8 +63,7 @@ struct thinking {
     const struct op_time *time; // of the next operation
     int64_t **think_ns;
     size_t *count;
-    int64_t **ahead;     // of asynchronous transfers; NULL if there are none
-    int64_t *overlap_ns; // the same: sums
+    int64_t **ahead, **work_ns; // of asynchronous transfers; NULL if there are none
 };
 
 static int add_think(const struct op *op, size_t leaf, void *context) {
@@ -71,7 +72,7 @@ static int add_think(const struct op *op, size_t leaf, void *context) {
     (void)op;
     if (t->ahead) {
         t->ahead[leaf][t->count[leaf]] = (int64_t)time->ahead;
-        t->overlap_ns[leaf] += time->overlap_ns;
+        t->work_ns[leaf][t->count[leaf]] = time->work_ns;
     }
     t->think_ns[leaf][t->count[leaf]++] = time->think_ns;
     return 0;
@@ -98,7 +99,9 @@ static int make_room(struct thinking *t, struct arena *arena, const struct model
     for (size_t i = 0; (item = model_next_leaf(&leaves)); i++) {
         uint64_t times = leaves.level[leaves.depth].times * item->count * count;
         FORWARD(arena_array(arena, t->think_ns[i], times));
-        if (t->ahead) FORWARD(arena_array(arena, t->ahead[i], times));
+        if (!t->ahead) continue;
+        FORWARD(arena_array(arena, t->ahead[i], times));
+        FORWARD(arena_array(arena, t->work_ns[i], times));
     }
     return 0;
 }
@@ -112,15 +115,52 @@ static bool is_async(const struct building *b, const struct model_item *item) {
     return false;
 }
 
-static int observe_leaf(struct building *b, struct thinking *t, size_t leaf, struct model_item *item) {
+// Every turns-th value, from `turn` on: their median, and how many are equal to it.
+static int64_t median_of_turn(const int64_t *value, size_t count, size_t turn, size_t turns, int64_t *sorted,
+                              size_t *equal) {
+    size_t taken = 0;
+    for (size_t i = turn; i < count; i += turns) sorted[taken++] = value[i];
+    qsort(sorted, taken, sizeof *sorted, order_int64);
+    int64_t median = sorted[taken / 2];
+    for (size_t i = 0; i < taken; i++) *equal += sorted[i] == median;
+    return median;
+}
+
+// The least number of turns by which nearly all values of `ahead` are as expected; 1 if there is none. A process does
+// the operation `each` times per phase, and begins with the first turn.
+static size_t count_turns(const int64_t *ahead, size_t count, uint64_t each, int64_t *sorted) {
+    for (size_t turns = 1; turns <= MOST_TURNS && turns <= each; turns++) {
+        size_t equal = 0;
+        if (each % turns) continue;
+        for (size_t i = 0; i < turns; i++) median_of_turn(ahead, count, i, turns, sorted, &equal);
+        if (equal >= count - count / 16) return turns;
+    }
+    return 1;
+}
+
+static int observe_async(struct building *b, const struct thinking *t, size_t leaf, uint64_t each,
+                         struct model_item *item) {
+    size_t count = t->count[leaf], equal = 0;
+    int64_t *sorted = t->think_ns[leaf]; // not needed any more
+    size_t turns = count_turns(t->ahead[leaf], count, each, sorted);
+    FORWARD(arena_array(&b->model->arena, item->async, 1));
+    FORWARD(arena_array(&b->model->arena, item->async->turn, turns));
+    item->async->turns = turns;
+    for (size_t turn = 0; turn < turns; turn++) {
+        struct model_overlap *overlap = &item->async->turn[turn];
+        overlap->ahead = (uint64_t)median_of_turn(t->ahead[leaf], count, turn, turns, sorted, &equal);
+        for (size_t i = turn; i < count; i += turns) overlap->work_ns += t->work_ns[leaf][i];
+        overlap->work_ns /= (int64_t)(count / turns);
+    }
+    return 0;
+}
+
+static int observe_leaf(struct building *b, const struct thinking *t, size_t leaf, uint64_t each,
+                        struct model_item *item) {
     struct model_pause pause = pause_of(t->think_ns[leaf], t->count[leaf]);
     FORWARD(builder_set_pause(&b->builder, item, &pause));
     if (!t->ahead || !t->count[leaf] || !is_async(b, item)) return 0;
-    struct model_pause ahead = pause_of(t->ahead[leaf], t->count[leaf]);
-    struct model_async async = {.ahead = (uint64_t)ahead.quantile_ns[2],
-                                .overlap_ns = t->overlap_ns[leaf] / (int64_t)t->count[leaf]};
-    item->async = arena_copy(&b->model->arena, &async, sizeof async);
-    return item->async ? 0 : -ENOMEM;
+    return observe_async(b, t, leaf, each, item);
 }
 
 int build_think(struct building *b, struct model_part *part, const struct piece *pieces, size_t count, bool others) {
@@ -129,8 +169,10 @@ int build_think(struct building *b, struct model_part *part, const struct piece 
     struct thinking t = {0};
     FORWARD(arena_array(&arena, t.think_ns, leaves));
     FORWARD(arena_array(&arena, t.count, leaves));
-    FORWARD(arena_array(&arena, t.overlap_ns, leaves));
-    if (!others && has_async(b)) FORWARD(arena_array(&arena, t.ahead, leaves));
+    if (!others && has_async(b)) {
+        FORWARD(arena_array(&arena, t.ahead, leaves));
+        FORWARD(arena_array(&arena, t.work_ns, leaves));
+    }
     FORWARD(make_room(&t, &arena, &part->items, count));
     for (size_t i = 0; i < count; i++) {
         const struct segment *segment = &b->segments.segment[pieces[i].segment];
@@ -141,6 +183,9 @@ int build_think(struct building *b, struct model_part *part, const struct piece 
         loops_walk(&items, add_think, &t);
     }
     struct model_leaves at = model_leaves(&part->items);
-    for (size_t i = 0; i < leaves; i++) FORWARD(observe_leaf(b, &t, i, model_next_leaf(&at)));
+    for (size_t i = 0; i < leaves; i++) {
+        struct model_item *item = model_next_leaf(&at);
+        FORWARD(observe_leaf(b, &t, i, at.level[at.depth].times * item->count, item));
+    }
     return 0;
 }

@@ -427,7 +427,7 @@ static void split_pause(struct thread_ops *thread, const struct carry *carry, in
     int64_t after_ns = start_ns - carry->seen_ns - others_ns;
     if (after_ns < 0) after_ns = 0;
     if (after_ns >= time->think_ns) return;
-    thread->time[thread->transfers - 1].overlap_ns = time->think_ns - after_ns;
+    thread->time[thread->transfers - 1].work_ns = time->think_ns - after_ns;
     time->think_ns = after_ns;
 }
 

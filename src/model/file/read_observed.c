@@ -136,6 +136,36 @@ static struct model_item *leaf_at(const struct model_items *items, uint64_t numb
     return item;
 }
 
+static const struct json_value *turn_of(const struct json_value *value, size_t turn) {
+    return json_in_type(value) == JSON_ARRAY ? json_in_at(value, turn) : value;
+}
+
+static int read_turn(struct reading *r, const struct json_value *ahead, const struct json_value *overlap,
+                     struct model_overlap *out) {
+    if (json_in_uint64(ahead, &out->ahead) || out->ahead > UINT32_MAX) {
+        return json_in_fail(r->error, ahead, "\"ahead\" is not a number of operations");
+    }
+    return json_in_type(overlap) == JSON_NULL ? 0 : read_ns(r, overlap, "overlap", &out->work_ns);
+}
+
+// One value for all transfers, or a list of them in turn.
+static int read_async(struct reading *r, const struct json_value *value, struct model_item *item) {
+    const struct json_value *ahead = json_in_member(value, "ahead"), *overlap = json_in_member(value, "overlap");
+    if (json_in_type(ahead) == JSON_NULL) return 0;
+    size_t turns = json_in_type(ahead) == JSON_ARRAY ? json_in_length(ahead) : 1;
+    if (!turns) return json_in_fail(r->error, ahead, "\"ahead\" is empty");
+    if (json_in_type(overlap) == JSON_ARRAY && json_in_length(overlap) != turns) {
+        return json_in_fail(r->error, overlap, "\"overlap\" is not as long as \"ahead\"");
+    }
+    FORWARD(arena_array(&r->model->arena, item->async, 1));
+    FORWARD(arena_array(&r->model->arena, item->async->turn, turns));
+    item->async->turns = turns;
+    for (size_t i = 0; i < turns; i++) {
+        FORWARD(read_turn(r, turn_of(ahead, i), turn_of(overlap, i), &item->async->turn[i]));
+    }
+    return 0;
+}
+
 static int read_think(struct reading *r, const struct json_value *value, const struct model_part *parts, size_t count) {
     uint64_t part, op;
     int64_t mean_ns;
@@ -156,10 +186,7 @@ static int read_think(struct reading *r, const struct json_value *value, const s
     for (unsigned q = 0; q < 5; q++) {
         FORWARD(read_ns(r, json_in_at(quartiles, q), "quartiles", &think->quantile_ns[q]));
     }
-    if (json_in_type(json_in_member(value, "ahead")) == JSON_NULL) return 0;
-    FORWARD(arena_array(&r->model->arena, item->async, 0));
-    FORWARD(read_count(r, value, "ahead", 0, UINT32_MAX, &item->async->ahead));
-    return read_optional_ns(r, value, "overlap", &item->async->overlap_ns);
+    return read_async(r, value, item);
 }
 
 static int read_parts_think(struct reading *r, const struct json_value *value, const char *key,

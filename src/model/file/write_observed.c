@@ -81,6 +81,20 @@ static bool has_something(const struct model_item *item) {
     return item->think && item->think->count && (item->think->total_ns || item->async);
 }
 
+// One value for all transfers, or a list of them in turn.
+static void write_async(struct writing *w, const struct model_async *async) {
+    if (async->turns == 1) {
+        json_members(w->json, m_number("ahead", async->turn->ahead), m_seconds("overlap", async->turn->work_ns));
+        return;
+    }
+    key_array(w->json, "ahead");
+    for (size_t i = 0; i < async->turns; i++) json_unsigned(w->json, async->turn[i].ahead);
+    json_close(w->json);
+    key_array(w->json, "overlap");
+    for (size_t i = 0; i < async->turns; i++) json_seconds(w->json, async->turn[i].work_ns);
+    json_close(w->json);
+}
+
 // Writes the pauses before the operations of a part, in the order in which the part has them.
 static void write_think(struct writing *w, size_t part, const struct model_items *items) {
     struct model_leaves leaves = model_leaves(items);
@@ -94,8 +108,7 @@ static void write_think(struct writing *w, size_t part, const struct model_items
         key_array(w->json, "quartiles");
         for (unsigned q = 0; q < 5; q++) json_seconds(w->json, item->think->quantile_ns[q]);
         json_close(w->json);
-        if (item->async)
-            json_members(w->json, m_number("ahead", item->async->ahead), m_seconds("overlap", item->async->overlap_ns));
+        if (item->async) write_async(w, item->async);
         json_close(w->json);
     }
 }

@@ -1,6 +1,7 @@
 // Calls of MPI-IO.
 #include "replay/runner/ops_mpiio.h"
 
+#include "base/scoped.h"
 #include "replay/runner/mpi_objects.h"
 #include "replay/runner/world_mpi.h"
 
@@ -81,13 +82,38 @@ struct begun {
     struct mpi_arguments a;
 };
 
-static int64_t mpiio_complete(void *request) {
-    struct begun *begun = request;
+static int64_t complete(struct begun *begun) {
     struct mpi_arguments *a = &begun->a;
     int code = begun->call->end ? begun->call->end(a) : MPI_Wait(&a->request, &a->status);
     int64_t moved = moved_bytes(code, &a->status, 0);
     free(begun);
     return moved;
+}
+
+// An MPI may sleep in MPI_Waitall and spin in MPI_Wait: requests that the program waited for together end together.
+static int complete_together(void *const *begun, size_t count, MPI_Request *request, MPI_Status *status) {
+    for (size_t i = 0; i < count; i++) request[i] = ((struct begun *)begun[i])->a.request;
+    return MPI_Waitall((int)count, request, status);
+}
+
+static bool are_nonblocking(void *const *begun, size_t count) {
+    size_t i = 0;
+    while (i < count && !((struct begun *)begun[i])->call->end) i++;
+    return i == count;
+}
+
+static void mpiio_complete(void *const *begun, size_t count, int64_t *moved) {
+    SCOPED_FREE MPI_Request *request = calloc(count, sizeof *request);
+    SCOPED_FREE MPI_Status *status = calloc(count, sizeof *status);
+    if (count == 1 || !request || !status || !are_nonblocking(begun, count)) {
+        for (size_t i = 0; i < count; i++) moved[i] = complete(begun[i]);
+        return;
+    }
+    int code = complete_together(begun, count, request, status);
+    for (size_t i = 0; i < count; i++) {
+        moved[i] = moved_bytes(code == MPI_ERR_IN_STATUS ? status[i].MPI_ERROR : code, &status[i], 0);
+        free(begun[i]);
+    }
 }
 
 static int64_t begin(struct replay_thread *thread, const struct mpi_call *call, const struct mpi_arguments *a) {

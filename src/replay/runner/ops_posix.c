@@ -102,14 +102,17 @@ static int64_t submit(struct replay_thread *thread, int fd, const struct model_s
     return step->op->at[AT_SIZE];
 }
 
-static int64_t posix_complete(void *request) {
-    struct aiocb *block = request;
+static int64_t complete(struct aiocb *block) {
     const struct aiocb *const list[] = {block};
     while (aio_error(block) == EINPROGRESS) aio_suspend(list, 1, NULL);
     int error = aio_error(block);
     ssize_t moved = aio_return(block);
     free(block);
     return error ? -error : moved;
+}
+
+static void posix_complete(void *const *request, size_t count, int64_t *moved) {
+    for (size_t i = 0; i < count; i++) moved[i] = complete(request[i]);
 }
 
 // Duplicates the descriptor to a number that stays the file's own.

@@ -30,12 +30,21 @@ static double value_at(const struct model_pause *pause, uint64_t number) {
     return (from + (to - from) * part) / 1e9;
 }
 
+// How often the thread has used it so far.
+static uint32_t count_use(struct replay_thread *thread, const void *used) {
+    uint32_t before = lookup_find(&thread->used, (uintptr_t)used);
+    if (before == LOOKUP_NONE) before = 0;
+    return lookup_set(&thread->used, (uintptr_t)used, before + 1) < 0 ? 0 : before;
+}
+
 static double next_pause(struct replay_thread *thread, const struct model_pause *pause) {
     if (!pause || !pause->count) return 0;
-    uint32_t taken = lookup_find(&thread->pauses, (uintptr_t)pause);
-    if (taken == LOOKUP_NONE) taken = 0;
-    if (lookup_set(&thread->pauses, (uintptr_t)pause, taken + 1) < 0) return 0;
-    return value_at(pause, (uint64_t)taken * thread->runner->np + thread->runner->rank);
+    return value_at(pause, (uint64_t)count_use(thread, pause) * thread->runner->np + thread->runner->rank);
+}
+
+struct model_overlap pauses_overlap(struct replay_thread *thread, const struct model_step *step) {
+    if (!step->async) return (struct model_overlap){0};
+    return step->async->turn[count_use(thread, step->async) % step->async->turns];
 }
 
 // Spins until the pause before this operation is over, because the program worked. The pause begins at the end of the

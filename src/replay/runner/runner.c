@@ -69,7 +69,7 @@ static int run_threads(struct runner *runner) {
         if (thread[i].status && !code) code = thread[i].status;
         transfers_free(&thread[i]);
         free(thread[i].wait);
-        lookup_free(&thread[i].pauses);
+        lookup_free(&thread[i].used);
     }
     free(thread);
     return code;

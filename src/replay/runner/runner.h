@@ -58,8 +58,9 @@ struct replay_backend {
     int64_t (*transfer)(struct replay_thread *thread, struct replay_file *file, const struct model_step *step,
                         void *data);
     int64_t (*other)(struct replay_thread *thread, struct replay_file *file, const struct model_step *step);
-    // Waits for a nonblocking transfer that `transfer` left in thread->submitted; NULL: there are none.
-    int64_t (*complete)(void *request);
+    // Waits for nonblocking transfers that `transfer` left in thread->submitted, together. Sets what each moved, or its
+    // -errno. NULL: there are none.
+    void (*complete)(void *const *request, size_t count, int64_t *moved);
     void (*end_file)(struct replay_file *file); // frees what does not end with the process; may be NULL
 };
 
@@ -165,9 +166,9 @@ struct replay_thread {
     unsigned char *data;  // of the transfer, in the buffer
     struct buffer *spare; // unused ones
     size_t spares;
-    struct lookup pauses; // distribution of pauses -> how many values were used
-    double free_at;       // when the last operation ended
-    void *submitted;      // request of a nonblocking transfer that a back end has begun; NULL: none
+    struct lookup used; // distribution of pauses, or turns of transfers -> how many values were used
+    double free_at;     // when the last operation ended
+    void *submitted;    // request of a nonblocking transfer that a back end has begun; NULL: none
     struct pending *pending;
     size_t pendings;
     uint16_t copies;            // the call whose halves the next read and write are; 0: none
@@ -225,6 +226,8 @@ void watch_done(struct replay_thread *thread);
 
 // Spins or sleeps until the pause before the step is over (pauses.c).
 void pauses_wait(struct replay_thread *thread, const struct model_step *step);
+// What the program did between the start of the step, a nonblocking transfer, and its end.
+struct model_overlap pauses_overlap(struct replay_thread *thread, const struct model_step *step);
 
 // --- files (files.c)
 

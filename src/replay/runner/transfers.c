@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 
-enum { BUFFER_ALIGN = 4096, MALLOC_OFFSET = 16, LARGEST_BUFFER = 1 << 30 };
+enum { BUFFER_ALIGN = 4096, MALLOC_OFFSET = 16, LARGEST_BUFFER = 1 << 30, MOST_TOGETHER = 64 };
 
 // --- memory and data
 
@@ -73,7 +73,7 @@ static int keep_pending(struct replay_thread *thread, const struct replay_backen
                         const struct model_step *step, double start, double end) {
     FORWARD(array_room(thread->pending, thread->pendings));
     FORWARD(array_room(thread->spare, thread->pendings + thread->spares));
-    bool works = step->async && thread->runner->job->think;
+    struct model_overlap overlap = pauses_overlap(thread, step);
     thread->pending[thread->pendings++] = (struct pending){
         .request = thread->submitted,
         .backend = backend,
@@ -83,8 +83,8 @@ static int keep_pending(struct replay_thread *thread, const struct replay_backen
         .buffer = thread->buffer,
         .data = thread->data,
         .start = start,
-        .busy_until = end + (works ? (double)step->async->overlap_ns / 1e9 : 0),
-        .ahead = step->async ? step->async->ahead : 0,
+        .busy_until = end + (thread->runner->job->think ? (double)overlap.work_ns / 1e9 : 0),
+        .ahead = overlap.ahead,
         .phase = step->phase,
     };
     thread->submitted = NULL;
@@ -92,33 +92,50 @@ static int keep_pending(struct replay_thread *thread, const struct replay_backen
     return 0;
 }
 
-static void complete(struct replay_thread *thread, const struct pending *pending) {
+static void end_pending(struct replay_thread *thread, const struct pending *pending, int64_t result, double end) {
     struct model_step step = {.kind = pending->kind, .op = &pending->op, .phase = pending->phase};
-    waits_pause(thread, pending->busy_until);
-    thread->place.pauses = true;
-    while (clock_seconds() < pending->busy_until) continue;
-    thread->place.pauses = false;
-    int64_t result = pending->backend->complete(pending->request);
-    double end = clock_seconds();
     operations_add(thread->runner, &thread->runner->time[pending->phase].seconds, end - pending->start);
-    thread->free_at = end;
     thread->spare[thread->spares++] = pending->buffer;
     if (result < 0 && !pending->kind->error) operations_failed(thread, &step, pending->file, result);
     verify(thread->runner, &step, pending->file, pending->data, result);
 }
 
+// Transfers of one back end, which end together.
+static void complete(struct replay_thread *thread, const struct pending *pending, size_t count) {
+    void *request[MOST_TOGETHER];
+    int64_t result[MOST_TOGETHER];
+    double busy_until = 0;
+    for (size_t i = 0; i < count; i++) {
+        request[i] = pending[i].request;
+        if (pending[i].busy_until > busy_until) busy_until = pending[i].busy_until;
+    }
+    waits_pause(thread, busy_until);
+    thread->place.pauses = true;
+    while (clock_seconds() < busy_until) continue;
+    thread->place.pauses = false;
+    pending->backend->complete(request, count, result);
+    thread->free_at = clock_seconds();
+    for (size_t i = 0; i < count; i++) end_pending(thread, &pending[i], result[i], thread->free_at);
+}
+
 void transfers_complete(struct replay_thread *thread, const struct replay_file *closed, bool all) {
-    size_t kept = 0;
+    struct pending ends[MOST_TOGETHER];
+    size_t kept = 0, count = 0;
     for (size_t i = 0; i < thread->pendings; i++) {
         struct pending *pending = &thread->pending[i];
-        if (all || !pending->ahead || pending->file == closed) {
-            complete(thread, pending);
-        } else {
+        if (!all && pending->ahead && pending->file != closed) {
             pending->ahead--;
             thread->pending[kept++] = *pending;
+            continue;
         }
+        if (count == MOST_TOGETHER || (count && ends[0].backend != pending->backend)) {
+            complete(thread, ends, count);
+            count = 0;
+        }
+        ends[count++] = *pending;
     }
     thread->pendings = kept;
+    if (count) complete(thread, ends, count);
 }
 
 // --- a transfer
