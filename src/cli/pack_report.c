@@ -34,15 +34,17 @@ void pack_report_clear(void) {
 // --- what is not in the log
 
 static void print_caps(const struct log *log) {
-    uint64_t ended[2] = {0}; // by the cap, by a full disk
-    bool has_common_name = false;
+    uint64_t ended[2] = {0};                           // by the cap, by a full disk
+    bool has_common_name = false, lost_to_cap = false; // with --no-trace nothing is
     for (size_t i = 0; i < log_process_count(log); i++) {
         unsigned reason = log_process_at(log, i)->trace_ended;
         if (reason) ended[reason == LOSS_DISK_FULL]++;
     }
-    for (size_t i = 0; i < log_loss_count(log); i++)
-        has_common_name = has_common_name || log_loss_at(log, i)->reason == LOSS_FILE_CAP;
-    if (ended[0])
+    for (size_t i = 0; i < log_loss_count(log); i++) {
+        has_common_name |= log_loss_at(log, i)->reason == LOSS_FILE_CAP;
+        lost_to_cap |= log_loss_at(log, i)->reason == LOSS_TRACE_CAP;
+    }
+    if (ended[0] && lost_to_cap)
         fprintf(stderr, ", the trace of %s ended at its cap (--trace-cap)", human_count(ended[0], "process").text);
     if (ended[1]) fprintf(stderr, ", the disk had no room for the trace of %s", human_count(ended[1], "process").text);
     if (has_common_name) fputs(", files past the cap have one name (--file-cap)", stderr);

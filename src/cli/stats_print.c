@@ -8,8 +8,11 @@ static void row_json(struct json_out *json, const struct file_row *row, bool is_
     const uint64_t *value = row->value;
     json_object(json);
     key_text(json, "layer", call_layer_name(row->layer));
-    if (!is_total) key_text(json, "name", row->name);
-    json_members(json, m_number("files", row->files), m_number("opens", value[COLUMN_OPENS]),
+    if (!is_total) {
+        json_members(json, m_text("name", row->name), m_signed_if("rank", row->has_rank, row->rank),
+                     m_number_if("pid", row->process, row->process ? row->process->pid : 0));
+    }
+    json_members(json, m_number("files", row->files ? row->files : 1), m_number("opens", value[COLUMN_OPENS]),
                  m_number("reads", value[COLUMN_READS]), m_number("writes", value[COLUMN_WRITES]),
                  m_number("bytes_read", value[COLUMN_BYTES_READ]),
                  m_number("bytes_written", value[COLUMN_BYTES_WRITTEN]),

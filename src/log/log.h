@@ -269,6 +269,11 @@ static inline size_t log_process_index(const struct log *log, const struct log_p
     return process->index;
 }
 
+// Whether the process, which ended in an exec, may go on as the other one. Process numbers are used again: the caller
+// looks for the next one with that number.
+bool log_process_goes_on(const struct log_process *process, const struct log_process *as);
+bool log_process_same_host(const struct log_process *a, const struct log_process *b);
+
 // Compares world, then rank. Processes without a rank come last and are equal.
 int log_process_compare(const struct log_process *left, const struct log_process *right);
 

@@ -33,6 +33,14 @@ static struct log_process *process_at(const struct search *search, size_t i) {
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
 
+bool log_process_same_host(const struct log_process *a, const struct log_process *b) {
+    return same_text(a->host, b->host);
+}
+
+bool log_process_goes_on(const struct log_process *process, const struct log_process *as) {
+    return process->exit == EXIT_EXEC && process->pid == as->pid && log_process_same_host(process, as);
+}
+
 static bool is_launcher(const struct log_process *process) {
     static const char *const starts[] = {"mpiexec", "mpirun", "hydra_", "orte", "prte", "srun", "slurmstepd"};
     static const char *const names[] = {"orted", "prted", "prun"};
@@ -75,7 +83,7 @@ static const struct log_process *lookup_parent(const struct search *search, cons
     }
     for (; low < search->log->processes.count && search->by_pid[low]->pid == child->ppid; low++) {
         const struct log_process *image = search->by_pid[low];
-        if (image->start_ns <= child->start_ns && same_text(image->host, child->host)) parent = image;
+        if (image->start_ns <= child->start_ns && log_process_same_host(image, child)) parent = image;
     }
     return parent;
 }
@@ -95,7 +103,7 @@ static bool has_other_launcher(const struct search *search, uint32_t world, cons
     const struct member *members = search->members.item;
     *known = false;
     for (size_t i = 0; launcher && i < search->members.count; i++) {
-        if (members[i].world != world || !same_text(members[i].launcher->host, launcher->host)) continue;
+        if (members[i].world != world || !log_process_same_host(members[i].launcher, launcher)) continue;
         *known = members[i].launcher == launcher;
         return !*known;
     }

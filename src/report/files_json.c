@@ -94,7 +94,7 @@ int file_list_json(const struct files *files, const struct summary *summary, str
     }
     order_sort(order, count);
     json_array(json);
-    for (size_t i = 0; i < count && i < most; i++) {
+    for (size_t i = 0; i < count && i < most && order[i].key >= 0; i++) { // the rest only launchers used
         const struct summary_file *file = &summary->files[order[i].index];
         json_array_of(json, m_text(NULL, file->file->name), m_seconds(NULL, order[i].key),
                       m_number(NULL, file->bytes[DIRECTION_READ]), m_number(NULL, file->bytes[DIRECTION_WRITE]),

@@ -101,9 +101,7 @@ void timeline_free(struct timeline *timeline) {
 static bool goes_on(struct timeline *timeline, const struct log_process *process, uint32_t tid, uint32_t *row) {
     for (uint32_t i = 0; i < timeline->rows; i++) {
         struct timeline_row *known = &timeline->row[i];
-        bool is_same = known->tid == tid && known->process->pid == process->pid && known->process != process &&
-                       known->process->exit == EXIT_EXEC && !strcmp(known->process->host, process->host);
-        if (!is_same) continue;
+        if (known->tid != tid || known->process == process || !log_process_goes_on(known->process, process)) continue;
         known->process = process;
         *row = i;
         return true;

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/scoped.h"
 
 static const enum counter counter_of[FILE_COLUMNS] = {
     [COLUMN_OPENS] = COUNTER_OPENS,
@@ -56,7 +57,17 @@ struct making {
     struct log *log;
     bool per_rank;
     enum file_grouping grouping;
+    uint16_t *counted; // by file: bit n, it was counted in layer n
 };
+_Static_assert(LAYER_COUNT <= 16, "a layer has a bit");
+
+static bool is_first(const struct making *making, const struct log_stats_record *record) {
+    if (!record->file) return true;
+    uint16_t *counted = &making->counted[log_file_index(making->log, record->file)], layer = 1u << record->layer;
+    bool is_first = !(*counted & layer);
+    *counted |= layer;
+    return is_first;
+}
 
 static int describe(const struct making *making, const struct log_stats_record *record, const char **who) {
     char text[96] = "";
@@ -72,9 +83,14 @@ static int describe(const struct making *making, const struct log_stats_record *
 
 static int add_record(const struct log_stats_record *record, void *context) {
     const struct making *making = context;
-    struct file_row row = {.layer = record->layer, .files = 1, .who = ""};
+    struct file_row row = {.layer = record->layer, .files = is_first(making, record), .who = ""};
     FORWARD(group_name(making->rows, record->file ? record->file->name : NULL, making->grouping, &row.name));
-    if (making->grouping == GROUP_NONE) FORWARD(describe(making, record, &row.who));
+    if (making->grouping == GROUP_NONE) {
+        FORWARD(describe(making, record, &row.who));
+        row.has_rank = record->has_rank;
+        row.rank = record->rank;
+        row.process = record->process;
+    }
     for (unsigned i = 0; i < FILE_COLUMNS; i++) row.value[i] = record->counters.value[counter_of[i]];
     return array_push(making->rows->row, making->rows->count, row);
 }
@@ -108,8 +124,10 @@ static void join_groups(struct file_rows *rows) {
 }
 
 int file_rows_make(struct file_rows *rows, struct log *log, bool per_rank, enum file_grouping grouping) {
-    struct making making = {rows, log, per_rank, grouping};
+    SCOPED_FREE uint16_t *counted = calloc(log_file_count(log) + 1, sizeof *counted);
+    struct making making = {rows, log, per_rank, grouping, counted};
     *rows = (struct file_rows){0};
+    RETURN_IF(!counted, -ENOMEM);
     int code = log_reduce(log, NULL, per_rank, add_record, &making);
     if (code < 0)
         file_rows_free(rows);

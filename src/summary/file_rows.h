@@ -21,9 +21,12 @@ enum file_grouping { GROUP_NONE, GROUP_DIRECTORY, GROUP_PATTERN };
 
 struct file_row {
     unsigned layer;
-    const char *name; // of the file, or of what it was joined by; NULL: a file without a name
-    uint64_t files;   // joined here; those of several ranks count once for each
-    const char *who;  // rank or process of a row that is not joined, "" if there is none to name
+    const char *name;                  // of the file, or of what it was joined by; NULL: a file without a name
+    uint64_t files;                    // joined here. Of the rows of one file and layer only the first has it
+    const char *who;                   // rank or process of a row that is not joined, "" if there is none to name
+    bool has_rank;                     // false if it is joined
+    int64_t rank;                      // -1: of all ranks
+    const struct log_process *process; // NULL: of several
     uint64_t value[FILE_COLUMNS];
 };
 

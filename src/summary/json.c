@@ -54,16 +54,19 @@ static void key_row(struct json_out *json, const struct summary_row *row) {
                  m_number("bytes_written", row->bytes[DIRECTION_WRITE]), m_number("calls", row->calls));
 }
 
+static bool has_status(const struct log_process *process) {
+    return process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE;
+}
+
 // One program image.
 static void write_process(struct json_out *json, const struct summary *summary, const struct log_process *process,
                           size_t most) {
     struct summary_row row = {0};
     summary_row_add(summary, &row, process);
-    bool has_status = process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE;
     json_object(json);
     json_members(json, m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid),
                  m_text("host", process->host), m_text("exit", describe_exit(process).text),
-                 m_signed_if("exit_status", has_status, process->exit_value), m_number("ppid", process->ppid),
+                 m_signed_if("exit_status", has_status(process), process->exit_value), m_number("ppid", process->ppid),
                  m_text("exe", process->exe));
     key_words(json, "command", &process->args, most);
     json_members(json, m_number_if("world", process->has_rank, process->world),
@@ -82,6 +85,7 @@ static void write_row(struct json_out *json, const struct summary_row *row, size
     json_object(json);
     json_members(json, m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid),
                  m_text("host", process->host), m_text("exit", describe_exit(row->last).text),
+                 m_signed_if("exit_status", has_status(row->last), row->last->exit_value),
                  m_number("images", row->images), m_bool("launcher", process->is_launcher));
     key_row(json, row);
     json_members(json, m_double_if("share", row->io_known && row->run_ns > 0, summary_row_share(row)));

@@ -131,12 +131,6 @@ static int compare_images(const void *a, const void *b) {
     return left->start_ns < right->start_ns ? -1 : 1;
 }
 
-// Process numbers are used again, so the one before must have ended in an exec.
-static bool continues(const struct log_process *before, const struct log_process *image) {
-    return before->exit == EXIT_EXEC && before->pid == image->pid &&
-           !strcmp(before->host ? before->host : "", image->host ? image->host : "");
-}
-
 static int add_untraced(const struct log_stats_record *record, void *context) {
     struct summary *summary = context;
     if (!record->process) return 0;
@@ -187,7 +181,7 @@ static int make_rows(struct summary *summary) {
     for (size_t i = 0; image && i < count; i++) image[i] = log_process_at(summary->log, i);
     if (image && summary->rows) qsort(image, count, sizeof *image, compare_images);
     for (size_t i = 0; image && summary->rows && i < count; i++) {
-        summary->row_count += !i || !continues(image[i - 1], image[i]);
+        summary->row_count += !i || !log_process_goes_on(image[i - 1], image[i]);
         summary_row_add(summary, &summary->rows[summary->row_count - 1], image[i]);
     }
     free(image);

@@ -62,6 +62,10 @@ class LastLine(harness.CommandLineTest):
         done = self.expect(0, 'record', '--wait', '0.1s', '-o', self.path('log'), '--', 'sh', '-c', 'sleep 5 & : >x', cwd=self.folder)
         self.assertRegex(done.stderr, rb', 1 process still running \(--wait DURATION waits longer\)\n$')
         done = self.expect(0, 'record', '--no-trace', '-o', self.path('log2'), '--', 'sh', '-c', ': >x', cwd=self.folder)
+        self.assertNotIn(b'trace', done.stderr)
+        random = 'import os, random\nfd = os.open("x", os.O_RDWR)\nfor i in range(99999): os.pwrite(fd, b"x", random.randrange(1 << 40))'
+        done = self.expect(0, 'record', '--trace-cap', '64k', '-o', self.path('cut'), '--', sys.executable, '-ISc', random,
+                           cwd=self.folder)
         self.assertRegex(done.stderr, rb', the trace of 1 process ended at its cap \(--trace-cap\)\n$')
         many = 'import os\nfor i in range(9): open(str(i), "w")'
         done = self.expect(0, 'record', '--file-cap', '3', '-o', self.path('log3'), '--', sys.executable, '-ISc', many,

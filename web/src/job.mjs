@@ -152,6 +152,10 @@ function lossesOf(job) {
     ];
 }
 
+function ending({ exit, exit_status: status }) {
+    return status ? `${exit}, status ${status}` : exit;
+}
+
 function processTable(processes) {
     const number = (title, key, text) => ({
         title,
@@ -172,7 +176,7 @@ function processTable(processes) {
                 number('Read', 'bytes_read', bytes),
                 number('Written', 'bytes_written', bytes),
                 number('Calls', 'calls', count),
-                { title: 'End', cell: ({ exit }) => exit, value: ({ exit }) => exit },
+                { title: 'End', cell: ending, value: ending },
                 {
                     title: 'Command',
                     cell: ({ command, launcher }) => [

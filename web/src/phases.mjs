@@ -182,7 +182,8 @@ function words({ phases, bytes: all, unphased_bytes: unphased }) {
 export function phasesSection(document, { actions }) {
     const { phases } = document;
     if (!phases || phases.phases.length === 0) {
-        return section('phases', 'Phases', h('p', { class: 'quiet' }, 'No I/O, so no phases.'));
+        const why = phases ? 'No I/O, so no phases.' : 'The log is too large to look for phases here.';
+        return section('phases', 'Phases', h('p', { class: 'quiet' }, why));
     }
     const indexOf = phaseSeriesIndex(phases);
     const colourOf = (id) => `var(--series-${indexOf(id)})`;

@@ -74,12 +74,12 @@ function list(title, texts, kind) {
 }
 
 function about(document) {
-    const { job, busiest } = document.job;
+    const { job } = document.job;
     const start = new Date(job.start * 1000);
     const parts = [
         Number.isFinite(start.getTime()) && start.toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'short' }),
         job.host_count > 1 ? `${job.host_count} hosts` : job.host,
-        job.mpi ? `${job.mpi}, ${plural(job.nprocs, 'rank')}` : plural(busiest.length, 'process', 'processes'),
+        job.mpi ? `${job.mpi}, ${plural(job.nprocs, 'rank')}` : plural(job.nprocs, 'process', 'processes'),
         job.exit_status ? `ended with status ${job.exit_status}` : null,
     ];
     return h('p', { class: 'about' }, parts.filter(Boolean).join(' · '));
