@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+// Halves are rounded up, as on the page: printf makes 1.2 of 1.25 and 1.8 of 1.75.
 struct human human_bytes(uint64_t bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     struct human words;
@@ -14,39 +15,45 @@ struct human human_bytes(uint64_t bytes) {
         value /= 1024;
         unit++;
     }
-    snprintf(words.text, sizeof words.text, "%.*f %s", unit ? 1 : 0, value, units[unit]);
+    snprintf(words.text, sizeof words.text, "%.*f %s", unit ? 1 : 0, unit ? round(value * 10) / 10 : value,
+             units[unit]);
     return words;
 }
 
 struct human human_bandwidth(double bytes_per_second) {
-    struct human words = human_bytes((uint64_t)bytes_per_second);
+    struct human words = human_bytes((uint64_t)(bytes_per_second + 0.5));
     strcat(words.text, "/s");
     return words;
 }
 
-// Three significant digits: times are not measured better than that.
+// Three significant digits: times are not measured better than that. Whole numbers, because a thousandth has no exact
+// double: halves would be rounded up or down by chance.
 struct human human_seconds(int64_t ns) {
-    static const char *const units[] = {"s", "ms", "us"};
+    static const struct {
+        const char *name;
+        uint64_t ns;
+    } units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}};
+    static const unsigned tens[] = {1, 10, 100, 1000};
     struct human words;
-    double value = (double)ns / 1e9, magnitude = fabs(value);
-    unsigned unit = 0;
-    for (; ns && magnitude < 0.9995 && unit + 1 < sizeof units / sizeof units[0]; unit++)
-        value *= 1e3, magnitude *= 1e3;
-    int digits = !ns || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude >= 0.9995 ? 2 : 3;
-    snprintf(words.text, sizeof words.text, "%.*f %s", digits, value, units[unit]);
+    uint64_t all = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+    unsigned unit = 0, digits = 0;
+    while (all && unit < 2 && all < units[unit].ns - units[unit].ns / 2000) unit++;        // below 0.9995
+    while (all && digits < 3 && all * tens[digits] < units[unit].ns / 20 * 1999) digits++; // below 99.95
+    uint64_t value = (all * tens[digits] + units[unit].ns / 2) / units[unit].ns;
+    snprintf(words.text, sizeof words.text, "%s%.*f %s", ns < 0 ? "-" : "", (int)digits, (double)value / tens[digits],
+             units[unit].name);
     return words;
 }
 
 struct human human_time(double seconds) {
-    return human_seconds((int64_t)(seconds * 1e9));
+    return human_seconds(llround(seconds * 1e9));
 }
 
 struct human human_percent(double fraction) {
     struct human words;
-    double percent = fraction * 100;
-    // 99.97 % must not become 100.
-    if (percent > 0 && percent < 100) percent = (double)(int64_t)(percent * 10) / 10;
-    snprintf(words.text, sizeof words.text, "%.1f %%", percent);
+    double tenths = round(fraction * 1000);
+    if (fraction < 1 && tenths > 999) tenths = 999; // 99.97 % must not become 100
+    snprintf(words.text, sizeof words.text, "%.1f %%", tenths / 10);
     return words;
 }
 

@@ -9,11 +9,12 @@ struct human { // one short text; returned by value, so that one printf can use 
     char text[96];
 };
 
+// Rounded as CONVENTIONS in ioseer(1) says, and as the page does (web/src/format.mjs).
 struct human human_bytes(uint64_t bytes);                   // "1.5 MiB"
 struct human human_bandwidth(double bytes_per_second);      // "1.5 MiB/s"
 struct human human_seconds(int64_t ns);                     // "1.23 s", "35.0 us"
 struct human human_time(double seconds);                    // the same
-struct human human_percent(double fraction);                // "99.7 %"; not rounded up to 100
+struct human human_percent(double fraction);                // "99.7 %"; less than all is not 100
 struct human human_count(uint64_t count, const char *noun); // "1 event", "12,345 events"
 
 // Writes the digits of `value`, at least `least` of them, so that they end before `end`; returns where they begin.

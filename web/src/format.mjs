@@ -12,28 +12,27 @@ export function bytes(value) {
         value /= 1024;
         unit++;
     }
-    return `${value.toFixed(unit ? 1 : 0)} ${units[unit]}`;
+    return `${unit ? (Math.round(value * 10) / 10).toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
 export function rate(value) {
-    return value === null || value === undefined || !Number.isFinite(value) ? unknown : `${bytes(value)}/s`;
+    return value === null || value === undefined || !Number.isFinite(value) ? unknown : `${bytes(Math.round(value))}/s`;
 }
 
 export function seconds(value) {
     if (value === null || value === undefined) return unknown;
     if (value === 0) return '0 s';
-    // Three significant digits: times are not measured better than that.
-    let unit = 0;
-    for (; Math.abs(value) < 0.9995 && unit < 2; unit++) value *= 1e3;
-    const magnitude = Math.abs(value);
-    const digits = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude >= 0.9995 ? 2 : 3;
-    return `${value.toFixed(digits)} ${['s', 'ms', 'us'][unit]}`;
+    // Three significant digits: times are not measured better than that. Whole nanoseconds, so that halves are exact.
+    const all = Math.round(Math.abs(value) * 1e9);
+    const [unit, size] = all >= 999500000 ? ['s', 1e9] : all >= 999500 ? ['ms', 1e6] : ['us', 1e3];
+    const digits = all >= 99.95 * size ? 0 : all >= 9.995 * size ? 1 : all >= 0.9995 * size ? 2 : 3;
+    return `${value < 0 ? '-' : ''}${(Math.round((all * 10 ** digits) / size) / 10 ** digits).toFixed(digits)} ${unit}`;
 }
 
 export function percent(fraction) {
     if (fraction === null || fraction === undefined) return unknown;
-    const value = fraction * 100;
-    return `${(value < 100 ? Math.floor(value * 10) / 10 : value).toFixed(1)} %`; // rounded down: 99.97 % is not 100 %
+    const tenths = Math.round(fraction * 1000);
+    return `${((fraction < 1 ? Math.min(tenths, 999) : tenths) / 10).toFixed(1)} %`; // 99.97 % is not 100 %
 }
 
 export function count(value) {
