@@ -29,6 +29,7 @@ int facts_init(struct facts *facts, struct log *log) {
     facts->file = calloc(facts->files + 1, sizeof *facts->file);
     facts->is_stat = calloc((size_t)log_call_ids(log) + 1, sizeof *facts->is_stat);
     RETURN_IF(!facts->process || !facts->file || !facts->is_stat, -ENOMEM);
+    FORWARD(log_images_find(&facts->images, log));
     for (size_t i = 0; i < facts->processes; i++) facts->process[i].process = log_process_at(log, i);
     for (uint32_t id = 0; id < log_call_ids(log); id++) {
         const struct log_call *call = log_call_find(log, id);
@@ -58,6 +59,9 @@ void facts_free(struct facts *facts) {
     free(facts->grain);
     free(facts->cell);
     free(facts->is_stat);
+    log_images_free(&facts->images);
+    lookup_free(&facts->users);
+    for (unsigned i = 0; i < FACTS_DIRECTIONS; i++) lookup_free(&facts->movers[i]);
     lookup_free(&facts->use_of);
     lookup_free(&facts->grain_of);
     lookup_free(&facts->cell_of);
@@ -216,7 +220,11 @@ static int add_request(struct facts *facts, const struct log_event *event, struc
                        struct facts_use *use, struct facts_traits *traits) {
     unsigned direction = traits->kind;
     uint64_t offset = event->raw.offset, bytes = log_event_bytes(event);
-    file->processes[direction] += !use->moved[direction];
+    if (!use->moved[direction]) {
+        int is_new = log_images_add_user(&facts->images, &facts->movers[direction], event->process, use->file);
+        FORWARD(is_new);
+        file->processes[direction] += (unsigned)is_new;
+    }
     use->moved[direction] = true;
     traits->size = facts_size(event->raw.size) & 15;
     traits->order = order_of(use, direction, offset);

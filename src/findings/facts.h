@@ -15,6 +15,7 @@
 #include "base/lookup.h"
 #include "findings/extents.h"
 #include "findings/wall.h"
+#include "log/images.h"
 #include "log/visit.h"
 
 enum facts_direction { FACTS_READ, FACTS_WRITE, FACTS_DIRECTIONS };
@@ -205,6 +206,8 @@ struct facts {
     struct facts_use *use;
     size_t uses;
     struct lookup use_of; // process and file -> index in `use`
+    struct log_images images;
+    struct lookup users, movers[FACTS_DIRECTIONS]; // of the files: processes that use, read, write them
     struct facts_grain *grain;
     size_t grains;
     struct lookup grain_of; // use and traits -> index in `grain`

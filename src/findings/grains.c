@@ -141,7 +141,9 @@ int facts_use_of(struct facts *facts, const struct log_event *event, struct fact
         FORWARD(lookup_set(&facts->use_of, key, (uint32_t)facts->uses));
         at = (uint32_t)facts->uses++;
         facts->use[at] = (struct facts_use){.process = process, .file = number};
-        if (file) file->users++;
+        int is_new = file ? log_images_add_user(&facts->images, &facts->users, event->process, number) : 0;
+        FORWARD(is_new);
+        if (file) file->users += (unsigned)is_new;
     }
     own->last_file = number + 1;
     own->last_use = at;

@@ -187,7 +187,7 @@ bool counters_common_add(struct counters_common *common, uint64_t value, uint64_
 // Values that find no room go to `left_out` (sizes, strides), which may be NULL.
 void counters_merge(struct counters *c, const struct counters *later, struct counters_common left_out[2]);
 
-// Adds the counters of another rank: its calls and times do not follow those of the first.
+// Adds the counters of another rank or process: its calls and times do not follow those of the first.
 void counters_merge_rank(struct counters *c, const struct counters *other, struct counters_common left_out[2]);
 
 // Read, write and metadata time, which determine the fastest and slowest rank.

@@ -62,14 +62,6 @@ static int add_stored_counts(struct log_value_counts *counts, struct counters_co
     return *at ? 0 : ERR_FORMAT;
 }
 
-// Processes without a rank count as one rank. Their calls may overlap and do not follow each other.
-static void merge_process(struct counters *c, const struct counters *other, struct counters_common left_out[2]) {
-    struct counters beside = *other;
-    beside.value[COUNTER_READ_SEAM] = beside.value[COUNTER_WRITE_SEAM] = SEAM_NONE;
-    beside.value[COUNTER_FIRST_KIND] = 0;
-    counters_merge(c, &beside, left_out);
-}
-
 // Adds a stored record to the slot, and returns the record.
 static int add_stored(const struct reduction *reduction, const struct log_stored_record *stored, bool is_first,
                       struct log_stats_slot *slot, struct counters *own) {
@@ -78,13 +70,10 @@ static int add_stored(const struct reduction *reduction, const struct log_stored
     struct fields_in in;
     uint32_t budget = VALUE_BUDGET;
     FORWARD(log_record_store_get(&reduction->list, stored, own, &in));
-    if (is_first) {
+    if (is_first)
         *sum = *own;
-    } else if (stored->process->has_rank) {
+    else
         counters_merge_rank(sum, own, left_out);
-    } else {
-        merge_process(sum, own, left_out);
-    }
     FORWARD(add_values(&slot->sizes, &sum->sizes, &left_out[0], &budget));
     FORWARD(add_values(&slot->strides, &sum->strides, &left_out[1], &budget));
     FORWARD(add_stored_counts(&slot->sizes, &sum->sizes, &in.at, in.end, &budget));

@@ -47,6 +47,7 @@ int files_init(struct files *files, const struct log *log) {
     if (files->time_ns) memset(files->time_ns, 0xff, time_bytes); // -1
     files->row_of = calloc(log_file_count(log) + 1, sizeof *files->row_of);
     RETURN_IF(!files->time_ns || !files->row_of, -ENOMEM);
+    FORWARD(log_images_find(&files->images, log));
     return assign_columns(files);
 }
 
@@ -59,6 +60,8 @@ void files_free(struct files *files) {
     free(files->row_of);
     free(files->position);
     log_record_store_free(&files->records);
+    log_images_free(&files->images);
+    lookup_free(&files->users);
 }
 
 int64_t files_row_ns(const struct files_row *row, unsigned counter) {
@@ -135,7 +138,10 @@ static int join(struct counters **sum, const struct counters *counters) {
 static int add_counters(struct files *files, struct files_row *row, const struct log_stored_record *stored,
                         const struct counters *counters) {
     if (row->last != stored->process) {
-        row->processes++;
+        uint32_t number = (uint32_t)log_file_index(files->log, row->file);
+        int is_new = log_images_add_user(&files->images, &files->users, stored->process, number);
+        FORWARD(is_new);
+        row->processes += (unsigned)is_new;
         row->ranks += stored->process->has_rank;
         row->last = stored->process;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/json_out.h"
+#include "log/images.h"
 #include "log/record_store.h"
 
 enum { FILES_SHOWN = 100, FILES_HEAT = 64 };
@@ -21,7 +22,7 @@ struct files_row {
     uint64_t opens;
     uint64_t processes;
     uint64_t ranks;
-    const struct log_process *last; // the last process counted: the records of a process are adjacent
+    const struct log_process *last; // the last image counted: its records are adjacent
     unsigned layer;                 // the highest layer that the program used
     struct files_heat heat[FILES_OF][FILES_HEAT];
 };
@@ -37,6 +38,8 @@ struct files {
     uint64_t positions;
     uint64_t group;                  // processes per column
     struct log_record_store records; // until the files are selected
+    struct log_images images;
+    struct lookup users; // of the files
 };
 
 int files_init(struct files *files, const struct log *log);

@@ -90,7 +90,8 @@ int file_list_json(const struct files *files, const struct summary *summary, str
     RETURN_IF(!order, -ENOMEM);
     for (size_t i = 0; i < count; i++) {
         size_t index = log_file_index(files->log, summary->files[i].file);
-        order[i] = (struct order){files_time_ns(files, index), i};
+        int64_t ns = files_time_ns(files, index); // negative: only a launcher used it
+        order[i] = (struct order){ns > 0 ? ns : 0, i};
     }
     order_sort(order, count);
     json_array(json);

@@ -72,6 +72,7 @@ int summary_begin_processes(struct summary *summary, struct log_consumer *consum
     summary->processes = calloc(count + 1, sizeof *summary->processes);
     summary->ranks = calloc(count + 1, sizeof *summary->ranks);
     RETURN_IF(!summary->process || !summary->processes || !summary->ranks, -ENOMEM);
+    FORWARD(log_images_find(&summary->images, summary->log));
     for (size_t i = 0; i < count; i++) {
         summary->process[i].summary = summary;
         summary->processes[i] = log_process_at(summary->log, i);
@@ -121,16 +122,6 @@ const char *summary_program(const struct log_process *process) {
 
 // --- rows: processes with all their programs
 
-// Programs that one process executed are adjacent, in order.
-static int compare_images(const void *a, const void *b) {
-    const struct log_process *left = *(const struct log_process *const *)a;
-    const struct log_process *right = *(const struct log_process *const *)b;
-    if (left->pid != right->pid) return left->pid < right->pid ? -1 : 1;
-    int order = strcmp(left->host ? left->host : "", right->host ? right->host : "");
-    if (order || left->start_ns == right->start_ns) return order ? order : left < right ? -1 : left > right;
-    return left->start_ns < right->start_ns ? -1 : 1;
-}
-
 static int add_untraced(const struct log_stats_record *record, void *context) {
     struct summary *summary = context;
     if (!record->process) return 0;
@@ -149,6 +140,8 @@ static uint64_t bytes_of(const struct summary_process *own, unsigned direction) 
 void summary_row_add(const struct summary *summary, struct summary_row *row, const struct log_process *image) {
     const struct summary_process *own = own_of(summary, image);
     int64_t end_ns = end_of(summary, image);
+    // A process that leaves its launcher by an exec begins there.
+    if (row->images && row->process->is_launcher && !image->is_launcher) row->images = 0;
     if (!row->images++) *row = (struct summary_row){.process = image, .images = 1, .io_known = true};
     if (io_of(summary, image) >= io_of(summary, row->process)) row->process = image;
     row->last = image;
@@ -175,17 +168,15 @@ static int compare_rows(const void *a, const void *b) {
 }
 
 static int make_rows(struct summary *summary) {
+    const struct log_images *images = &summary->images;
     size_t count = log_process_count(summary->log);
-    const struct log_process **image = calloc(count + 1, sizeof *image);
     summary->rows = calloc(count + 1, sizeof *summary->rows);
-    for (size_t i = 0; image && i < count; i++) image[i] = log_process_at(summary->log, i);
-    if (image && summary->rows) qsort(image, count, sizeof *image, compare_images);
-    for (size_t i = 0; image && summary->rows && i < count; i++) {
-        summary->row_count += !i || !log_process_goes_on(image[i - 1], image[i]);
-        summary_row_add(summary, &summary->rows[summary->row_count - 1], image[i]);
+    RETURN_IF(!summary->rows, -ENOMEM);
+    for (size_t i = 0; i < count; i++) {
+        const struct log_process *image = images->image[i];
+        summary->row_count += images->first[image->index] == image->index;
+        summary_row_add(summary, &summary->rows[summary->row_count - 1], image);
     }
-    free(image);
-    RETURN_IF(!image || !summary->rows, -ENOMEM);
     qsort(summary->rows, summary->row_count, sizeof *summary->rows, compare_rows);
     return 0;
 }

@@ -6,6 +6,16 @@
 
 #include "base/err.h"
 
+static int add_user(struct summary *summary, struct summary_file *file, const struct log_process *process) {
+    uint32_t number = (uint32_t)log_file_index(summary->log, file->file);
+    int is_new = log_images_add_user(&summary->images, &summary->users, process, number);
+    FORWARD(is_new);
+    file->processes += (unsigned)is_new;
+    file->ranks += process->has_rank;
+    file->last = process;
+    return 0;
+}
+
 static int add_record(const struct log_stats_record *record, void *context) {
     struct summary *summary = context;
     if (summary->also) FORWARD(summary->also(record, summary->also_context));
@@ -14,11 +24,7 @@ static int add_record(const struct log_stats_record *record, void *context) {
     if (!record->file) return 0;
     struct summary_file *file = &summary->files[log_file_index(summary->log, record->file)];
     file->file = record->file;
-    if (!record->process || file->last != record->process) {
-        file->processes++;
-        file->ranks += record->has_rank;
-        file->last = record->process;
-    }
+    if (file->last != record->process) FORWARD(add_user(summary, file, record->process));
     // Higher layers move the same bytes through these two layers, and neither of the two uses the other.
     if (record->layer != LAYER_POSIX && record->layer != LAYER_STDIO) return 0;
     file->bytes[DIRECTION_READ] += record->counters.value[COUNTER_BYTES_READ];
@@ -131,5 +137,7 @@ void summary_free(struct summary *summary) {
     free(summary->ranks);
     free(summary->comms.comm);
     free(summary->process);
+    log_images_free(&summary->images);
+    lookup_free(&summary->users);
     mpi_files_free(&summary->mpi_files);
 }

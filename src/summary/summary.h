@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/json_out.h"
+#include "log/images.h"
 #include "log/visit.h"
 #include "summary/communicators.h"
 #include "summary/coverage.h"
@@ -21,7 +22,7 @@ struct summary_file {
     uint64_t opens;
     uint64_t processes;
     uint64_t ranks;
-    const struct log_process *last; // the last process counted: the records of a process are adjacent
+    const struct log_process *last; // the last image counted: its records are adjacent
 };
 
 // Time with at least one call under way. Calls are added in the order of their starts.
@@ -80,6 +81,8 @@ struct summary {
     struct log *log;            // source.log
     struct summary_file *files; // the files that were used, most bytes first
     size_t file_count;
+    struct log_images images;
+    struct lookup users;                  // of the files
     struct summary_process *process;      // by index in the log's table
     const struct log_process **processes; // ranks first
     struct summary_row *rows; // the application, then others, then launchers; of each, the most time in I/O first
