@@ -1,11 +1,12 @@
 #include "cli/pack_report.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/human.h"
-#include "summary/summary.h"
+#include "summary/coverage.h"
 
 static struct {
     double start; // 0: not begun
@@ -63,18 +64,14 @@ static void print_unseen(const struct coverage *coverage) {
     }
 }
 
-// Coverage needs all events: of a large log, `info` tells it.
-static void print_missing(const char *log_path) {
-    enum { MOST_EVENTS = 500000 };
-    struct summary summary = {0};
+// The packer has counted the bytes of the events, so none must be read again.
+static void print_missing(const char *log_path, const struct pack_result *result) {
+    struct coverage coverage = {0};
     struct log *log;
     if (log_open(&log, log_path) < 0) return;
     print_caps(log);
-    if (log_events(log) <= MOST_EVENTS) {
-        const struct summary_source source = {.log = log, .path = log_path};
-        if (summary_gather(&summary, &source) == 0) print_unseen(&summary.coverage);
-        summary_free(&summary);
-    }
+    memcpy(coverage.captured, result->counted, sizeof coverage.captured);
+    if (coverage_finish(&coverage, log) == 0) print_unseen(&coverage);
     log_close(log);
 }
 
@@ -91,7 +88,7 @@ void pack_report_result(const char *log_path, const char *program, const struct 
     if (result->unrecorded)
         fprintf(stderr, ", %s could not be recorded", human_count(result->unrecorded, "process").text);
     if (result->damaged_bytes) fprintf(stderr, ", %s unreadable", human_bytes(result->damaged_bytes).text);
-    print_missing(log_path);
+    print_missing(log_path, result);
     if (result->running)
         fprintf(stderr, ", %s still running (--wait DURATION waits longer)",
                 human_count(result->running, "process").text);

@@ -16,6 +16,7 @@ struct chunk_facts {
     bool has_comm;     // communication after the last event
     size_t good_bytes; // up to the end of the last event that could be read
     uint64_t moved[2]; // bytes read and written
+    uint64_t counted[2];
     struct log_summary summary;
 };
 
@@ -40,6 +41,8 @@ static void add_event(struct chunk_facts *facts, const struct stream_event *even
         facts->summary.bytes[class] += (uint64_t)event->result;
         if (is_lowest(call->layer) && (class == CLASS_READ || class == CLASS_WRITE)) {
             facts->moved[class == CLASS_WRITE] += (uint64_t)event->result;
+            if (call->layer == LAYER_POSIX && !(call->traits & CALL_UNCOUNTED))
+                facts->counted[class == CLASS_WRITE] += (uint64_t)event->result;
         }
     }
 }
@@ -115,7 +118,10 @@ static int write_chunk(struct pack *pack, struct pack_process *process, const st
     facts.summary.process = process->id;
     durations_to_ns(&facts.summary, &process->clock);
     pack->result.events += facts.events;
-    for (unsigned i = 0; i < 2; i++) pack->result.bytes[i] += facts.moved[i];
+    for (unsigned i = 0; i < 2; i++) {
+        pack->result.bytes[i] += facts.moved[i];
+        pack->result.counted[i] += facts.counted[i];
+    }
     // Records come before the events that refer to them, so that a log that is cut off has the names.
     FORWARD(log_writer_flush(&pack->writer));
     return log_writer_block(&pack->writer, &block, pack->payload.data, facts.good_bytes, &facts.summary);
@@ -130,9 +136,10 @@ static int write_counters(struct pack *pack, struct pack_process *process, const
         if (entry.file == 0) continue;
         if (entry.counters.sizes.used > COUNTERS_CANDIDATES) entry.counters.sizes.used = COUNTERS_CANDIDATES;
         if (entry.counters.strides.used > COUNTERS_CANDIDATES) entry.counters.strides.used = COUNTERS_CANDIDATES;
-        if (is_lowest(entry.layer)) {
-            pack->result.bytes[0] += entry.counters.value[COUNTER_BYTES_READ];
-            pack->result.bytes[1] += entry.counters.value[COUNTER_BYTES_WRITTEN];
+        for (unsigned i = 0; i < 2 && is_lowest(entry.layer); i++) {
+            uint64_t moved = entry.counters.value[COUNTER_BYTES_READ + i];
+            pack->result.bytes[i] += moved;
+            pack->result.counted[i] += entry.layer == LAYER_POSIX ? moved : 0;
         }
         counters_to_ns(&entry.counters, &process->clock);
         counters_put(log_writer_room(&pack->writer, COUNTERS_MAX_RECORD), process->id, &entry);
