@@ -31,13 +31,17 @@ static void show_errors(struct findings *findings, struct finding *finding) {
 int find_failed(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     uint64_t failed = 0, interrupted = 0;
-    for (size_t i = 0; i < facts->errors; i++)
+    bool has_short = false; // calls that moved a part of their data did not fail
+    for (size_t i = 0; i < facts->errors; i++) {
         *(facts->error[i].error == EINTR ? &interrupted : &failed) += facts->error[i].calls;
+        has_short = has_short || !facts->error[i].error;
+    }
     if (!failed && interrupted < LIMIT_INTERRUPTED) return 0;
     for (size_t i = 0; i < facts->grains; i++) {
         if (facts->grain[i].traits.failed) FORWARD(find_claim_part(findings, &facts->grain[i], 1));
     }
     finding->class = facts->errors == 1 ? facts->error[0].class : CLASS_NONE;
+    if (!has_short) finding->command = "ioseer dump --failed CLASS FILES LOG";
     finding->loses_data = failed > 0;
     finding->title = failed ? find_text(findings, "%s failed or moved only a part of their data",
                                         human_count(failed + interrupted, "call").text)

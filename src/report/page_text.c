@@ -21,7 +21,7 @@ static void heading(FILE *out, const char *text) {
 
 // Up to the next place for a line break: a number and its unit stay together.
 static size_t word_len(const char *text) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "s", "ms", "us", "%"};
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "s", "ms", "us", "ns", "%"};
     size_t len = strcspn(text, " ");
     const char *next = text + len + (text[len] == ' ');
     if (!len || text[len - 1] < '0' || text[len - 1] > '9') return len;
@@ -93,9 +93,10 @@ static struct table begin_table(FILE *out, const struct table_column *columns) {
     return table;
 }
 
-// --- bandwidth over time
+// --- bytes and calls over time
 
-static void print_bar(FILE *out, const char *label, const double *bin, double seconds) {
+// Returns the most of a column.
+static double print_bar(FILE *out, const char *label, const double *bin) {
     static const char level[] = " .:-=+*#%@";
     double sum[BARS] = {0}, most = 0;
     for (size_t i = 0; i < TIMELINE_BINS; i++) sum[i * BARS / TIMELINE_BINS] += bin[i];
@@ -105,15 +106,20 @@ static void print_bar(FILE *out, const char *label, const double *bin, double se
         size_t at = most > 0 ? (size_t)(sum[i] / most * (sizeof level - 2) + 0.999) : 0;
         fputc(level[at < sizeof level - 1 ? at : sizeof level - 2], out);
     }
-    fprintf(out, "| at most %s\n", human_bandwidth(seconds > 0 ? most / seconds : 0).text);
+    fputs("| at most ", out);
+    return most;
 }
 
 static void print_timeline(const struct page *page, FILE *out) {
     const struct timeline *timeline = &page->collect.timeline;
+    static const char *const label[] = {"read", "write"};
     int64_t span_ns = timeline->to_ns - timeline->from_ns;
-    heading(out, "Bytes over time");
-    print_bar(out, "read", timeline->bytes[0], (double)span_ns / 1e9 / BARS);
-    print_bar(out, "write", timeline->bytes[1], (double)span_ns / 1e9 / BARS);
+    double seconds = (double)span_ns / 1e9 / BARS; // of a column; a timeline is never empty
+    heading(out, "Bytes, and calls that move none, over time");
+    for (unsigned i = 0; i < 2; i++)
+        fprintf(out, "%s\n", human_bandwidth(print_bar(out, label[i], timeline->bytes[i]) / seconds).text);
+    double calls = print_bar(out, "other", timeline->others) / seconds;
+    fprintf(out, "%s/s\n", human_count((uint64_t)(calls + 0.5), "call").text);
     fprintf(out, "          0%*s%s\n", BARS - 10, "", human_seconds(span_ns).text);
 }
 
@@ -317,7 +323,7 @@ static int print_predictions(const struct page *page, FILE *out) {
 
 int page_text(struct page *page, FILE *out) {
     for (size_t i = 0; i < page->sentences.count; i++) paragraph(out, "", page->sentences.text[i]);
-    for (size_t i = 0; i < page->not_captured.count; i++) paragraph(out, "Not seen: ", page->not_captured.text[i]);
+    for (size_t i = 0; i < page->not_captured.count; i++) paragraph(out, "", page->not_captured.text[i]);
     print_findings(page, out);
     print_timeline(page, out);
     FORWARD(print_phases(page, out));

@@ -95,7 +95,7 @@ static uint64_t bytes_of(const struct facts_file *file) {
 }
 
 static int add_pattern(struct page *page) {
-    enum { LONGEST_NAME = 80 };
+    enum { LONGEST_NAME = 80, FEWEST_REQUESTS = 16 }; // fewer than that have no pattern
     const struct facts *facts = page->collect.facts;
     const struct facts_file *file = NULL;
     for (size_t i = 0; i < facts->files; i++)
@@ -106,15 +106,19 @@ static int add_pattern(struct page *page) {
     uint64_t switched = file->switched[FACTS_READ].calls + file->switched[FACTS_WRITE].calls;
     uint64_t written = file->again[FACTS_WRITE], read = file->again[FACTS_READ];
     struct human share = human_percent((double)unaligned / (double)calls);
-    char turns[160] = "", over[160] = "", again[160] = "", *name = short_name(file->file->name, LONGEST_NAME);
+    char aligned[160] = "", turns[160] = "", over[160] = "", again[160] = "",
+         *name = short_name(file->file->name, LONGEST_NAME);
     RETURN_IF(!name, -ENOMEM);
+    if (calls >= FEWEST_REQUESTS)
+        snprintf(aligned, sizeof aligned, ", %s of them %s", unaligned ? share.text : "all",
+                 unaligned ? "unaligned" : "aligned");
     if (switched) snprintf(turns, sizeof turns, "; reads and writes alternate %s", human_count(switched, "time").text);
     if (written)
         snprintf(over, sizeof over, "; %s were written over what had been written before", human_bytes(written).text);
     if (read) snprintf(again, sizeof again, "; %s were read again", human_bytes(read).text);
-    int code = text_list_add(&page->sentences, "Most bytes belong to %s: %s by %s, %s of them %s%s%s%s.", name,
-                             human_count(calls, "request").text, human_count(file->users, "process").text,
-                             unaligned ? share.text : "all", unaligned ? "unaligned" : "aligned", turns, over, again);
+    int code = text_list_add(&page->sentences, "Most bytes belong to %s: %s by %s%s%s%s%s.", name,
+                             human_count(calls, "request").text, human_count(file->users, "process").text, aligned,
+                             turns, over, again);
     free(name);
     return code;
 }
@@ -139,7 +143,7 @@ static int add_coverage(struct page *page, unsigned direction) {
     uint64_t unseen = coverage_remainder(coverage, direction);
     double fraction;
     if (!unseen || !coverage_fraction(coverage, direction, &fraction) || fraction > 0.9995) return 0;
-    return text_list_add(&page->not_captured, "%s %s (%s of what the kernel counted) were not seen: %s.",
+    return text_list_add(&page->not_captured, "%s %s (%s of what the kernel counted) are not in the log: %s.",
                          human_bytes(unseen).text, verb[direction], human_percent(1 - fraction).text,
                          COVERAGE_REMAINDER);
 }

@@ -77,6 +77,8 @@ int timeline_init(struct timeline *timeline, const struct log *log, const struct
         timeline->bytes[i] = calloc(TIMELINE_BINS, sizeof *timeline->bytes[i]);
         RETURN_IF(!timeline->bytes[i], -ENOMEM);
     }
+    timeline->others = calloc(TIMELINE_BINS, sizeof *timeline->others);
+    RETURN_IF(!timeline->others, -ENOMEM);
     FORWARD(prepare_rows(timeline));
     timeline->column_ns = (timeline->to_ns - timeline->from_ns) / (int64_t)timeline->columns;
     timeline->bin_ns = (double)(timeline->to_ns - timeline->from_ns) / TIMELINE_BINS;
@@ -92,6 +94,7 @@ void timeline_free(struct timeline *timeline) {
     free(timeline->alone.span);
     free(timeline->bytes[0]);
     free(timeline->bytes[1]);
+    free(timeline->others);
     *timeline = (struct timeline){0};
 }
 
@@ -199,12 +202,18 @@ static void add_bytes(struct timeline *timeline, unsigned direction, int64_t sta
     }
 }
 
+static void add_other(struct timeline *timeline, int64_t start_ns) {
+    double at = (double)(start_ns - timeline->from_ns) / timeline->bin_ns;
+    if (at >= 0 && at <= TIMELINE_BINS) timeline->others[at < TIMELINE_BINS ? (size_t)at : TIMELINE_BINS - 1]++;
+}
+
 int timeline_add(struct timeline *timeline, const struct log_event *event) {
     int64_t end_ns = event->start_ns + event->duration_ns;
     if (event->process->is_launcher) return 0;
     if (event->moves)
         add_bytes(timeline, event->call->class == CLASS_WRITE, event->start_ns, end_ns, log_event_bytes(event));
     if (event->has_parent) return 0;
+    if (!log_class_moves(event->call->class)) add_other(timeline, event->start_ns);
     uint32_t row;
     FORWARD(lookup_row(timeline, event, &row));
     if (row == NO_ROW) return 0;

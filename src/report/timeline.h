@@ -56,6 +56,7 @@ struct timeline {
     bool too_many;    // for each call to be a span
     bool from_index;  // no blocks were read
     double *bytes[2]; // [TIMELINE_BINS], read and written
+    double *others;   // [TIMELINE_BINS], calls of the program that move no data, by their start
 };
 
 struct timeline_window {

@@ -147,6 +147,11 @@ static void bins_json(const struct timeline *timeline, struct json_out *json) {
         for (size_t bin = 0; bin < TIMELINE_BINS; bin++) json_unsigned(json, (uint64_t)(timeline->bytes[i][bin] + 0.5));
         json_close(json);
     }
+    if (!timeline->from_index) { // which does not know them
+        key_array(json, "other_calls");
+        for (size_t bin = 0; bin < TIMELINE_BINS; bin++) json_unsigned(json, (uint64_t)timeline->others[bin]);
+        json_close(json);
+    }
     json_close(json);
 }
 

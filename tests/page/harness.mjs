@@ -159,8 +159,9 @@ export function option(page, id, ...keys) {
     );
 }
 
-export function texts(page, selector) {
-    return page.locator(selector).allTextContents();
+// Numbers and their units are joined by spaces that do not break.
+export async function texts(page, selector) {
+    return (await page.locator(selector).allTextContents()).map((text) => text.replaceAll('\u00a0', ' '));
 }
 
 // --- tests

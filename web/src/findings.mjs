@@ -1,6 +1,6 @@
 // The findings, the most severe first.
 import { bar, button, h, section } from './dom.mjs';
-import { percent, ranges, seconds, shorten } from './format.mjs';
+import { percent, ranges, seconds, shorten, unbroken } from './format.mjs';
 
 const severities = { high: 'High', medium: 'Medium', low: 'Low' };
 
@@ -40,7 +40,7 @@ function evidence(item, actions) {
             h('span', { class: 'mark' }, `${item.ranks.length === 1 ? 'rank' : 'ranks'} ${ranges(item.ranks)}`),
         item.line && h('span', { class: 'mark code' }, item.line),
     ].filter(Boolean);
-    return h('li', {}, item.text, marks.length > 0 && h('span', { class: 'marks' }, marks));
+    return h('li', {}, unbroken(item.text), marks.length > 0 && h('span', { class: 'marks' }, marks));
 }
 
 function card(finding, index, actions) {
@@ -54,13 +54,13 @@ function card(finding, index, actions) {
                 'div',
                 { class: 'finding-title' },
                 h('span', { class: 'severity' }, severities[finding.severity] ?? finding.severity),
-                h('h3', {}, finding.title),
+                h('h3', {}, unbroken(finding.title)),
             ),
             h(
                 'div',
                 { class: 'stake' },
-                h('strong', {}, seconds(finding.seconds)),
-                h('span', {}, `${percent(finding.share)} of the run time`),
+                h('strong', {}, unbroken(seconds(finding.seconds))),
+                h('span', {}, unbroken(`${percent(finding.share)} of the run time`)),
                 bar([[finding.share, 'part-stake']]),
             ),
         ),
@@ -72,7 +72,7 @@ function card(finding, index, actions) {
         h(
             'dl',
             { class: 'why' },
-            finding.basis && [h('dt', {}, 'Measured as'), h('dd', {}, finding.basis)],
+            finding.basis && [h('dt', {}, 'Measured as'), h('dd', {}, unbroken(finding.basis))],
             h('dt', {}, 'Why'),
             h('dd', {}, finding.reason),
             h('dt', {}, 'What to do'),

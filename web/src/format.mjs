@@ -35,6 +35,11 @@ export function percent(fraction) {
     return `${((fraction < 1 ? Math.min(tenths, 999) : tenths) / 10).toFixed(1)} %`; // 99.97 % is not 100 %
 }
 
+// No line ends between a number and its unit.
+export function unbroken(text) {
+    return text.replace(/(\d) (B|[KMGTPE]iB|s|ms|us|ns|%)(?!\w)/g, '$1\u00a0$2');
+}
+
 export function count(value) {
     return value === null || value === undefined ? unknown : Math.round(value).toLocaleString('en-US');
 }

@@ -1,6 +1,6 @@
 // What this job did: sentences, three numbers, and what is not known.
 import { bar, h, section } from './dom.mjs';
-import { bytes, percent, plural, rate, seconds, unknown } from './format.mjs';
+import { bytes, percent, plural, rate, seconds, unbroken, unknown } from './format.mjs';
 
 function number(id, value, name, detail, parts) {
     const [digits, ...unit] = value.split(' ');
@@ -15,7 +15,7 @@ function number(id, value, name, detail, parts) {
             unit.length > 0 && h('small', {}, ` ${unit.join(' ')}`),
         ),
         parts && bar(parts),
-        h('div', { class: 'big-detail' }, detail),
+        h('div', { class: 'big-detail' }, unbroken(detail)),
     );
 }
 
@@ -68,7 +68,7 @@ function list(title, texts, kind) {
         h(
             'ul',
             {},
-            texts.map((text) => h('li', {}, text)),
+            texts.map((text) => h('li', {}, unbroken(text))),
         ),
     );
 }
@@ -92,8 +92,8 @@ export function summarySection(document) {
         'summary',
         'What this job did',
         about(document),
-        h('p', { class: 'lead' }, first ?? unknown),
-        others.length > 0 && h('p', { class: 'sentences' }, others.join(' ')),
+        h('p', { class: 'lead' }, unbroken(first ?? unknown)),
+        others.length > 0 && h('p', { class: 'sentences' }, unbroken(others.join(' '))),
         numbers(document),
         summary.not_captured.length === 0
             ? h('p', { class: 'quiet' }, 'Everything that the program moved was recorded.')
