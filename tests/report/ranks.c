@@ -1,6 +1,7 @@
 // An MPI program with one fault, or none: ranks FAULT DIRECTORY [SLOW-DIRECTORY]. Each fault is one function.
 #include <fcntl.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,41 @@ static void sieve(const char *folder) {
     MPI_File_close(&file);
 }
 
+// Each rank's rows alternate with those of the others, and no call reads what lies between them.
+static void rows(const char *folder, bool collective) {
+    MPI_File file;
+    MPI_Datatype type;
+    MPI_Info info;
+    snprintf(name, sizeof name, "%s/rows", folder);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "romio_ds_write", "disable");
+    MPI_Type_vector(PIECES, PIECE, PIECE * ranks, MPI_CHAR, &type);
+    MPI_Type_commit(&type);
+    if (MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file)) exit(1);
+    MPI_File_set_view(file, (MPI_Offset)rank * PIECE, MPI_CHAR, type, "native", info);
+    for (int i = 0; i < 4; i++) {
+        if (collective)
+            MPI_File_write_all(file, own, PIECE * PIECES, MPI_CHAR, MPI_STATUS_IGNORE);
+        else
+            MPI_File_write(file, own, PIECE * PIECES, MPI_CHAR, MPI_STATUS_IGNORE);
+    }
+    MPI_File_close(&file);
+}
+
+// The ranks write their parts of a file, or their own files: one after the other, then all in the same rounds.
+static void together(const char *folder, bool one_file) {
+    int fd = file_in(folder, "together", one_file ? 0 : rank);
+    long long at = (long long)rank << 24;
+    for (int who = 0; who < ranks; who++) {
+        for (int i = 0; i < ROUNDS && who == rank; i++, at += RECORD) put(fd, RECORD, at);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    for (int i = 0; i < ROUNDS; i++, at += RECORD) {
+        put(fd, RECORD, at);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
 // Large parts, one after the other: nothing to exchange.
 static void large(const char *folder) {
     MPI_File file;
@@ -124,6 +160,10 @@ int main(int argc, char **argv) {
     if (!strcmp(fault, "before")) before(folder);
     if (!strcmp(fault, "pieces")) pieces(folder, 1000);
     if (!strcmp(fault, "sieve") && rank == 0) sieve(folder);
+    if (!strcmp(fault, "rows")) rows(folder, false);
+    if (!strcmp(fault, "rows-together")) rows(folder, true);
+    if (!strcmp(fault, "together")) together(folder, true);
+    if (!strcmp(fault, "apart")) together(folder, false);
     if (!strcmp(fault, "large")) large(folder);
     if (!strcmp(fault, "late")) late(folder);
     MPI_Finalize();

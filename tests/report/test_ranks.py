@@ -5,13 +5,14 @@ import shutil
 import subprocess
 import tempfile
 
+import faults
 import rules
+from faults import CPUS
 from rules import harness
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'ranks.c')
-LATENCY = ('--latency', '5ms', '--write-bw', '1G', '--read-bw', '1G')
+MOST_RANKS = 8  # beyond, the processors are too many to be crowded
 START = {'mpich': ('mpiexec.mpich',), 'openmpi': ('mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe')}
-CPUS = len(os.sched_getaffinity(0))
 
 
 class RanksTest(rules.FindingsTest):
@@ -44,69 +45,82 @@ class RanksTest(rules.FindingsTest):
         self.addCleanup(folder.cleanup)
         return folder.name
 
-    def slow(self, *options):
-        self.emulate(*(options or LATENCY))
-        return self.above
+    def storage(self, options):
+        """Folders with this storage, the slower one last."""
+        if options == faults.MEMORY:
+            return self.fast(),
+        if options == faults.HERE_ONLY:
+            return self.folder,
+        self.emulate(*(faults.SLOW if options == faults.HERE_AND_SLOW else options))
+        return (self.folder, self.above) if options == faults.HERE_AND_SLOW else (self.above,)
 
-    def test_one_rank_writes_all(self):
-        slow = self.slow()
-        first = self.assert_first('one-rank', self.run_ranks('one', slow))
-        self.assertIn('Rank 0 does the I/O of all 4 ranks', first['title'])
-        self.assertEqual(first['evidence'][0]['ranks'], [0])
-        self.assertIn('--rank 0', first['check'])
-        self.assert_absent('one-rank', self.run_ranks('slow', slow))
-        self.assert_absent('one-rank', self.run_ranks('uneven', slow))
+    def run_case(self, fault, options, ranks):
+        folders = self.storage(options)
+        run = self.run_undisturbed if fault == 'pieces' else self.run_ranks
+        log = run(fault, *folders, ranks=ranks)
+        findings = self.findings(log)
+        self.unmount()
+        return log, findings
 
-    def test_slow_rank(self):
-        slow, fast = self.slow(), self.path('fast')
-        os.mkdir(fast)
-        first = self.assert_first('slow-rank', self.run_ranks('slow', fast, slow))
-        self.assertEqual(first['evidence'][0]['ranks'], [3])
-        self.assert_absent('slow-rank', self.run_ranks('slow', slow))
-        self.assert_absent('slow-rank', self.run_ranks('uneven', slow))
+    def test_planted_faults(self):
+        for wanted, run, *_ in faults.RANK_FAULTS:
+            if run[-1] > MOST_RANKS:
+                continue
+            with self.subTest(finding=wanted, run=run):
+                log, findings = self.run_case(*run)
+                by_id = {finding['id']: finding for finding in findings}
+                told = [(finding['id'], finding['severity'], finding['seconds']) for finding in findings]
+                self.assertIn(wanted, by_id, told)
+                if wanted not in faults.LATER:
+                    self.assertEqual(findings[0]['id'], wanted, told)
+                getattr(self, f'check_{wanted.replace("-", "_")}', lambda finding: None)(by_id[wanted])
 
-    def test_ranks_that_wait_for_one_with_more_to_do(self):
-        slow = self.slow()
-        first = self.assert_first('waiting', self.run_ranks('uneven', slow))
-        self.assertIn('while rank 0 does more I/O', first['title'])
-        self.assertNotEqual(first['evidence'][1]['ranks'], [0])
-        self.assert_absent('waiting', self.run_ranks('even', slow))
-        self.assert_absent('waiting', self.run_ranks('before', slow, ranks=2))
+    def test_programs_that_look_alike(self):
+        for unwanted, _, *others in faults.RANK_FAULTS:
+            for run in others:
+                with self.subTest(finding=unwanted, run=run):
+                    self.assert_absent(unwanted, self.run_case(*run)[0])
 
-    def test_collective_calls_on_fast_storage(self):
-        first = self.assert_first('collective', self.run_undisturbed('pieces', self.fast(), ranks=min(2, CPUS)))
-        self.assertIn('romio_cb_write=disable', first['advice'])
-        for fault in ('large', 'late'):
-            log = self.run_ranks(fault, self.folder, ranks=min(2, CPUS))
-            self.assertNotIn(('collective', 'high'), [(f['id'], f['severity']) for f in self.findings(log)])
+    # --- titles, evidence and advice are about these ranks
 
-    def test_ranks_that_come_late(self):
-        for mpi in self.programs:
-            log = self.run_ranks('late', self.fast(), ranks=min(2, CPUS), mpi=mpi)
-            with self.subTest(mpi=mpi):
-                self.assertIn('collective-wait', [finding['id'] for finding in self.findings(log)])
+    def check_one_rank(self, finding):
+        self.assertIn('Rank 0 does the I/O of all 4 ranks', finding['title'])
+        self.assertEqual(finding['evidence'][0]['ranks'], [0])
+        self.assertIn('--rank 0', finding['check'])
 
-    def test_data_sieving(self):
-        slow = self.slow()
-        by_id = {finding['id']: finding for finding in self.findings(self.run_ranks('sieve', slow, ranks=2))}
-        self.assertIn('romio_ds_write=disable', by_id['data-sieving']['advice'])
-        self.assertGreater(by_id['data-sieving']['seconds'], 0.005 * 40 * 0.9)
-        for fault in ('large', 'one'):
-            self.assert_absent('data-sieving', self.run_ranks(fault, self.folder, ranks=2))
+    def check_slow_rank(self, finding):
+        self.assertEqual(finding['evidence'][0]['ranks'], [3])
+
+    def check_waiting(self, finding):
+        self.assertIn('while rank 0 does more I/O', finding['title'])
+        self.assertNotEqual(finding['evidence'][1]['ranks'], [0])
+
+    def check_contention(self, finding):
+        self.assertIn('Processes that write one file at the same time are ', finding['title'])
+        self.assertIn('--class write', finding['check'])
+        self.assertGreater(finding['seconds'], 0.008 * 40)
+
+    def check_data_sieving(self, finding):
+        self.assertIn('romio_ds_write=disable', finding['advice'])
+        self.assertGreater(finding['seconds'], 0.005 * 40 * 0.9)
+
+    def check_independent(self, finding):
+        self.assertIn('MPI-IO makes 64 writes of each call', finding['title'])
+
+    def check_collective(self, finding):
+        self.assertIn('romio_cb_write=disable', finding['advice'])
+
+    def check_processors(self, finding):
+        self.assertEqual(finding['title'], f'{2 * CPUS} ranks share {CPUS} processors')
+        self.assertIn('runnable but not running', finding['evidence'][0]['text'])
+
+    def test_ranks_that_come_late_in_open_mpi(self):
+        log = self.run_ranks('late', self.fast(), ranks=faults.PAIR, mpi='openmpi')
+        self.assertIn('collective-wait', [finding['id'] for finding in self.findings(log)])
 
     def test_hints_are_for_the_library_that_ran(self):
         log = self.run_ranks('pieces', self.fast(), ranks=min(2, CPUS), mpi='openmpi')
         self.assertNotIn('romio_', str(self.findings(log)))
-
-    def test_more_ranks_than_processors(self):
-        if CPUS > 4:
-            self.skipTest('too many processors')
-        first = self.assert_first('processors', self.run_ranks('late', self.fast(), ranks=2 * CPUS))
-        self.assertEqual(first['title'], f'{2 * CPUS} ranks share {CPUS} processors')
-        self.assertIn('runnable but not running', first['evidence'][0]['text'])
-        for fault in ('large', 'late'):
-            log = self.run_ranks(fault, self.folder, ranks=min(2, CPUS))
-            self.assertNotIn('ranks share', str(self.findings(log)))
 
 
 harness.main()
