@@ -12,6 +12,9 @@ const char *err_text(int code) {
     case ERR_EXISTS: return "exists already (--force overwrites it)";
     case ERR_NOTHING: return "nothing there";
     case ERR_LIMIT: return "limit reached";
-    default: return code < 0 && code > -1000 ? strerror(-code) : "unknown error";
+    default: break;
     }
+    // strerror would do; but after it libraries that free a locale at exit hang if the user preloads libasan.
+    const char *text = code < 0 ? strerrordesc_np(-code) : NULL;
+    return text ? text : "unknown error";
 }

@@ -2,10 +2,14 @@
 // changed that. Records how the process ends (_exit, abort) and how its children ended (wait). Nothing here allocates,
 // because a vfork child runs on its parent's memory.
 #include <alloca.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/preload.h"
 #include "fmt/fields.h"
 #include "rec/fixed_text.h"
 #include "rec/shims.h"
@@ -28,16 +32,6 @@ static long index_of(char *const *envp, size_t count, const char *entry, size_t 
     return -1;
 }
 
-static bool has_library(const char *list) {
-    size_t len = strlen(recorder.library);
-    for (const char *at = strstr(list, recorder.library); at; at = strstr(at + 1, recorder.library)) {
-        bool starts = at == list || at[-1] == ':' || at[-1] == ' ';
-        bool ends = !at[len] || at[len] == ':' || at[len] == ' ';
-        if (starts && ends) return true;
-    }
-    return false;
-}
-
 // After chroot the library may be out of reach; the loader would then write to the program's standard error.
 static bool can_follow(void) {
     if (!recorder.library || atomic_load(&recorder.phase) != RECORDER_ON) return false;
@@ -47,31 +41,24 @@ static bool can_follow(void) {
 // Bytes that follow_environment needs for its strings.
 static size_t environment_room(char *const *envp, size_t count) {
     long at = index_of(envp, count, PRELOAD, PRELOAD_LEN);
-    return PRELOAD_LEN + (recorder.library ? strlen(recorder.library) : 0) + (at >= 0 ? strlen(envp[at]) : 0) + 2;
+    size_t library_len = recorder.library ? strlen(recorder.library) : 0;
+    return PRELOAD_LEN + library_len + PRELOAD_NAME_ROOM + (at >= 0 ? strlen(envp[at]) : 0) + 3;
 }
 
-// Writes the environment for the new program into `out` (room for count + RECORDER_SETTINGS + 2).
-static char **follow_environment(char *const *envp, size_t count, char **out, char *room, size_t room_bytes) {
+// Writes the environment for the new program, the file `path`, into `out` (room for count + RECORDER_SETTINGS + 2).
+static char **follow_environment(int dirfd, const char *path, char *const *envp, size_t count, char **out, char *room) {
     memcpy(out, envp, count * sizeof *out);
     long at = index_of(envp, count, PRELOAD, PRELOAD_LEN);
-    const char *list = at >= 0 ? envp[at] + PRELOAD_LEN : "";
     if (!can_follow()) {
         if (recorder.new_root && at >= 0) out[at] = PRELOAD;
         out[count] = NULL;
         return out;
     }
-    if (!has_library(list)) {
-        struct fixed_text text = {room, room_bytes, 0};
-        fixed_text_add(&text, PRELOAD);
-        fixed_text_add(&text, recorder.library);
-        if (*list) fixed_text_add(&text, ":");
-        fixed_text_add(&text, list);
-        if (at >= 0) {
-            out[at] = room;
-        } else {
-            out[count++] = room;
-        }
-    }
+    char runtime[PRELOAD_NAME_ROOM];
+    preload_runtime(dirfd, path, runtime);
+    memcpy(room, PRELOAD, PRELOAD_LEN);
+    preload_join(room + PRELOAD_LEN, at >= 0 ? envp[at] + PRELOAD_LEN : "", runtime, recorder.library);
+    out[at >= 0 ? (size_t)at : count++] = room;
     for (unsigned i = 0; i < recorder.settings; i++) {
         size_t name_len = (size_t)(strchr(recorder.setting[i], '=') - recorder.setting[i]) + 1;
         if (index_of(out, count, recorder.setting[i], name_len) < 0) out[count++] = recorder.setting[i];
@@ -80,14 +67,19 @@ static char **follow_environment(char *const *envp, size_t count, char **out, ch
     return out;
 }
 
-// Declares `following`, the environment to pass on; it lives until the function returns.
-#define FOLLOW(envp)                                                                                                   \
+// Declares `following`, the environment to pass on to the file `path`; it lives until the function returns.
+#define FOLLOW(dirfd, path, envp)                                                                                      \
     recorder_thread();                                                                                                 \
     size_t envp_count = count_words(envp);                                                                             \
-    size_t envp_room = environment_room(envp, envp_count);                                                             \
     char **envp_words = alloca((envp_count + RECORDER_SETTINGS + 2) * sizeof(char *));                                 \
-    char *envp_text = alloca(envp_room);                                                                               \
-    char **following = follow_environment(envp, envp_count, envp_words, envp_text, envp_room)
+    char *envp_text = alloca(environment_room(envp, envp_count));                                                      \
+    char **following = follow_environment(dirfd, path, envp, envp_count, envp_words, envp_text)
+
+// The same for a file that is searched for.
+#define FOLLOW_FOUND(file, envp)                                                                                       \
+    char found[PATH_MAX];                                                                                              \
+    if (!preload_find(file, getenv("PATH"), found, sizeof found)) found[0] = 0;                                        \
+    FOLLOW(AT_FDCWD, found, envp)
 
 // exec returns only if it failed.
 static int exec_failed(int result) {
@@ -96,13 +88,13 @@ static int exec_failed(int result) {
 }
 
 SHIM(int, execve, const char *path, char *const argv[], char *const envp[]) {
-    FOLLOW(envp);
+    FOLLOW(AT_FDCWD, path, envp);
     recorder_end(EXIT_EXEC, 0);
     return exec_failed(real.execve(path, argv, following));
 }
 
 SHIM(int, execvpe, const char *file, char *const argv[], char *const envp[]) {
-    FOLLOW(envp);
+    FOLLOW_FOUND(file, envp);
     recorder_end(EXIT_EXEC, 0);
     return exec_failed(real.execvpe(file, argv, following));
 }
@@ -111,14 +103,24 @@ SHIM(int, execv, const char *path, char *const argv[]) { return shim_execve(path
 
 SHIM(int, execvp, const char *file, char *const argv[]) { return shim_execvpe(file, argv, environ); }
 
+static const char *path_of_descriptor(int fd, char room[32]) {
+    struct fixed_text text = {room, 32, 0};
+    fixed_text_add(&text, "/proc/self/fd/");
+    fixed_text_number(&text, fd < 0 ? 0 : (uint64_t)fd, 10);
+    return room;
+}
+
 SHIM(int, fexecve, int fd, char *const argv[], char *const envp[]) {
-    FOLLOW(envp);
+    char path[32];
+    FOLLOW(AT_FDCWD, path_of_descriptor(fd, path), envp);
     recorder_end(EXIT_EXEC, 0);
     return exec_failed(real.fexecve(fd, argv, following));
 }
 
 SHIM(int, execveat, int dirfd, const char *path, char *const argv[], char *const envp[], int flags) {
-    FOLLOW(envp);
+    char own_path[32];
+    bool is_descriptor = flags & AT_EMPTY_PATH && path && !*path;
+    FOLLOW(dirfd, is_descriptor ? path_of_descriptor(dirfd, own_path) : path, envp);
     recorder_end(EXIT_EXEC, 0);
     return exec_failed(real.execveat(dirfd, path, argv, following, flags));
 }
@@ -156,14 +158,14 @@ SHIM(int, execle, const char *path, const char *word, ...) {
 
 SHIM(int, posix_spawn, pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]) {
-    FOLLOW(envp);
+    FOLLOW(AT_FDCWD, path, envp);
     handles_share_all();
     return real.posix_spawn(pid, path, actions, attributes, argv, following);
 }
 
 SHIM(int, posix_spawnp, pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]) {
-    FOLLOW(envp);
+    FOLLOW_FOUND(file, envp);
     handles_share_all();
     return real.posix_spawnp(pid, file, actions, attributes, argv, following);
 }

@@ -76,7 +76,10 @@ static size_t fold(char name[FILES_NAME_MAX], size_t len, const char *path) {
 // Most paths are absolute and need no folding.
 static size_t copy_clean(char name[FILES_NAME_MAX], const char *path) {
     size_t len = strlen(path);
-    if (len < 2 || len >= FILES_NAME_MAX || path[len - 1] == '/' || strstr(path, "/.") || strstr(path, "//")) return 0;
+    if (len < 2 || len >= FILES_NAME_MAX || path[len - 1] == '/') return 0;
+    for (const char *at = path; *at; at++) {
+        if (at[0] == '/' && (at[1] == '/' || at[1] == '.')) return 0;
+    }
     memcpy(name, path, len + 1);
     return len;
 }

@@ -2,12 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
+#include "base/preload.h"
 #include "base/settings.h"
 #include "rec/emit.h"
 #include "rec/event_clock.h"
@@ -30,8 +31,25 @@ bool event_clock_uses_ns;
 
 // --- settings
 
+// libc does not know its environment yet when functions in a program's .preinit_array run, such as a sanitizer's start.
+// The kernel has put it behind the program's arguments.
+static char **environment(void) {
+    extern void *__libc_stack_end;
+    if (environ) return environ;
+    const long *count = __libc_stack_end;
+    return (char **)(count + 1 + *count + 1);
+}
+
+static char *variable(const char *name) {
+    size_t len = strlen(name);
+    for (char **at = environment(); *at; at++) {
+        if (strncmp(*at, name, len) == 0 && (*at)[len] == '=') return *at + len + 1;
+    }
+    return NULL;
+}
+
 static const char *setting(const char *name) {
-    char *value = getenv(name);
+    const char *value = variable(name);
     if (!value || !*value) return NULL;
     size_t name_len = strlen(name), value_len = strlen(value);
     char *copy = memory_alloc(name_len + value_len + 2);
@@ -74,6 +92,8 @@ static void read_settings(void) {
     recorder.callsites = number_setting(SETTING_CALLSITES, 0) != 0;
     read_patterns(SETTING_INCLUDE, recorder.include);
     read_patterns(SETTING_EXCLUDE, recorder.exclude);
+    char *preload = variable("LD_PRELOAD");
+    if (preload && recorder.library) preload_forget_runtime(preload, recorder.library);
 }
 
 uint64_t recorder_limit(int which) {

@@ -1,6 +1,7 @@
 #include "record/environment.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
@@ -16,6 +17,7 @@
 #include "base/err.h"
 #include "base/glob.h"
 #include "base/locate.h"
+#include "base/preload.h"
 #include "base/settings.h"
 
 // Variables that name the batch job.
@@ -91,14 +93,18 @@ static int add_patterns(struct text_list *environment, const char *name, const s
     return text_list_take(environment, variable);
 }
 
-// Our library comes first; the user's own preloads stay.
-static int add_preload(struct text_list *environment, const char *library) {
+// What the user preloads stays in front.
+static int add_preload(struct text_list *environment, const char *library, const char *command) {
     const char *theirs = getenv("LD_PRELOAD");
-    size_t len = strlen(library);
-    if (!theirs || !*theirs) theirs = library;
-    bool has_ours = !strncmp(theirs, library, len) && (!theirs[len] || strchr(": ", theirs[len]));
-    return has_ours ? text_list_add(environment, "LD_PRELOAD=%s", theirs)
-                    : text_list_add(environment, "LD_PRELOAD=%s:%s", library, theirs);
+    char path[PATH_MAX], runtime[PRELOAD_NAME_ROOM] = "";
+    if (!theirs) theirs = "";
+    if (preload_find(command, getenv("PATH"), path, sizeof path)) preload_runtime(AT_FDCWD, path, runtime);
+    char *list = malloc(strlen(theirs) + strlen(runtime) + strlen(library) + 3);
+    RETURN_IF(!list, -ENOMEM);
+    preload_join(list, theirs, runtime, library);
+    int code = text_list_add(environment, "LD_PRELOAD=%s", list);
+    free(list);
+    return code;
 }
 
 static int make_environment(struct record_job *job, const char *library) {
@@ -114,7 +120,7 @@ static int make_environment(struct record_job *job, const char *library) {
     FORWARD(add_patterns(list, SETTING_INCLUDE, &options->include));
     FORWARD(add_patterns(list, SETTING_EXCLUDE, &options->exclude));
     if (options->callsites) FORWARD(text_list_add(list, SETTING_CALLSITES "=1"));
-    FORWARD(add_preload(list, library));
+    FORWARD(add_preload(list, library, job->plan.command[0]));
     FORWARD(array_room(list->text, list->count));
     list->text[list->count] = NULL;
     job->plan.environment = list->text;

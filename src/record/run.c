@@ -24,7 +24,6 @@ struct supervisor {
     const struct record_plan *plan;
     pid_t command; // 0 once it has ended
     sigset_t caught;
-    sigset_t mask_before;
     struct sigaction child_before;
     uint64_t
         deadline_ns; // of the wait for descendants, once the command has ended; before: of its end after `ended_by`
@@ -66,7 +65,8 @@ static void fill_caught(sigset_t *caught) {
 // Blocked signals wait for sigtimedwait: without a handler none can be missed.
 static void block_signals(struct supervisor *s) {
     fill_caught(&s->caught);
-    sigprocmask(SIG_BLOCK, &s->caught, &s->mask_before);
+    sigprocmask(SIG_BLOCK, &s->caught, &s->run->mask_before);
+    s->run->holds_signals = true;
     // If the caller ignores SIGCHLD, the kernel reaps children itself.
     struct sigaction normal = {.sa_handler = SIG_DFL};
     sigaction(SIGCHLD, &normal, &s->child_before);
@@ -79,7 +79,7 @@ static void become_command(const struct supervisor *s, int report) {
     if (plan->guard && getppid() != plan->guard->record) _exit(126); // the caller died before
     sigaction(SIGCHLD, &s->child_before, NULL);
     signal(SIGXFSZ, plan->file_limit);
-    sigprocmask(SIG_SETMASK, &s->mask_before, NULL);
+    sigprocmask(SIG_SETMASK, &s->run->mask_before, NULL);
     execvpe(plan->command[0], plan->command, plan->environment);
     int error = errno;
     ssize_t written = write(report, &error, sizeof error);
@@ -198,7 +198,16 @@ int record_run_command(struct record_run *run, const struct record_plan *plan) {
     return run->exec_error ? 0 : supervise(&s);
 }
 
+// Signals that came too late for the command are dropped.
+static void release_signals(const struct record_run *run) {
+    sigset_t caught;
+    fill_caught(&caught);
+    while (sigtimedwait(&caught, NULL, &(struct timespec){0}) > 0) continue;
+    sigprocmask(SIG_SETMASK, &run->mask_before, NULL);
+}
+
 void record_run_free(struct record_run *run) {
+    if (run->holds_signals) release_signals(run);
     free(run->children);
     *run = (struct record_run){0};
 }

@@ -27,10 +27,12 @@ struct record_run {
     struct pack_child *children; // all that were reaped
     size_t child_count;
     bool all_reaped; // no descendant was left at the end
+    bool holds_signals;
+    sigset_t mask_before; // of the caller's signals
 };
 
 // Starts the command and returns when it and its descendants have ended, or when the wait for the descendants is over.
-// From here on signals do not end the caller.
+// From here on signals do not end the caller, until record_run_free().
 int record_run_command(struct record_run *run, const struct record_plan *plan);
 
 struct spill_moment record_run_now(void); // all clocks
