@@ -27,9 +27,12 @@ def call_facts(call):
     counted = call.cls if call.cls in COUNTED_CLASSES else '-'
     form = 'nonblocking' if 'async' in call.options.get('traits', []) else 'blocking'
     words = {'count': call.word('count', counted), 'pointer': call.word('pointer', '-'), 'form': call.word('form', form),
-             'effect': call.word('effect', '-'), 'subject': call.word('for', '-')}
+             'effect': call.word('effect', '-'), 'subject': call.word('for', '-'),
+             'sizing': call.word('sizes', '-')}
     facts = {'name': f'"{call.op}"', 'layer': f'LAYER_{call.layer.upper()}', 'class': f'CLASS_{call.cls.upper()}',
              'traits': call.traits(), 'replayed_as': f"CALL_{call.word('by', call.op)}"}
+    if any(parameter.role in ('path', 'filename') for parameter in call.params):
+        facts['by_name'] = '1'
     return facts | {field: f'{field}_{word}'.upper() for field, word in words.items() if word != '-'}
 
 

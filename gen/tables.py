@@ -13,7 +13,7 @@ KEYWORDS = {'as': None, 'alias': None, 'sys': None, 'traits': None, 'with': None
             'check': None, 'since': None, 'by': None, 'replay': None, 'large': None,
             'count': '- dup fcntl fileno fdopen stat mmap rename view hints sync fsync fdsync flush',
             'pointer': 'explicit shared', 'form': 'split', 'effect': 'lookup ask stat create remove rename link change',
-            'for': 'directory link', 'partner': 'all from_root to_root send receive both'}
+            'for': 'directory link', 'sizes': 'set fill', 'partner': 'all from_root to_root send receive both'}
 
 
 CHOICE = re.compile(r'\{(\w+):([^{}]*)\}')

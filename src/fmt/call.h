@@ -82,6 +82,9 @@ enum call_effect {
     EFFECT_CHANGE, // of attributes
 };
 
+// What a call does to the size of its file, besides writing: sets it, or fills the file up to offset + size.
+enum call_sizing { SIZING_NONE, SIZING_SET, SIZING_FILL };
+
 // What a call must find under its name, or makes there.
 enum call_subject { SUBJECT_ANY, SUBJECT_DIRECTORY, SUBJECT_LINK };
 
@@ -91,9 +94,10 @@ struct call_info {
     uint8_t layer;
     uint8_t class;
     uint8_t traits;
-    uint8_t count;  // enum call_count
-    uint8_t effect; // enum call_effect
+    uint8_t count; // enum call_count
+    uint8_t effect : 4, sizing : 2;
     uint8_t pointer : 2, form : 2, subject : 2;
+    uint8_t by_name : 1;  // its file is given by a name, not by something that is open
     uint16_t replayed_as; // the call that a replay makes instead; itself for most
 };
 

@@ -102,16 +102,16 @@ struct model_stay {
     int64_t start_ns;
 };
 
-// Operations of a thread that use a file which another thread of the process opens, or that close a file which the
-// other thread uses. They begin when the other thread has done a number of its operations. Both are counted from 1 in
-// the order of their thread through all phases, without barriers.
+// Operations of a thread that use a file or a name which another thread opens, makes or removes, or that close a file
+// or change a name which the other thread uses. They begin when the other thread has done a number of its operations.
+// Both are counted from 1 in the order of their thread through all phases, without barriers.
 struct model_wait {
     uint32_t program;
     uint32_t rank;
     uint32_t thread;
-    uint32_t behind; // the other thread
-    int64_t *op;     // ascending
-    int64_t *done;   // of the other, by then
+    uint32_t behind_rank, behind; // process and number of the other thread
+    int64_t *op;                  // ascending
+    int64_t *done;                // of the other, by then
     size_t count;
 };
 

@@ -48,6 +48,7 @@ struct replay_slot {
     char call[64];    // where it waits
     char file[160];   // the name of the program's file, without its folder; empty: none
     char group[32];   // the model's name of the communicator; empty: none
+    char behind[32];  // the rank or thread that it waits for; empty: none is known
 };
 
 // Seconds of the slowest process.

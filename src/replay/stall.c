@@ -35,7 +35,7 @@ static void add(struct text *text, const char *format, ...) {
 
 static bool same_place(const struct replay_slot *a, const struct replay_slot *b) {
     return a->started == b->started && !strcmp(a->call, b->call) && !strcmp(a->file, b->file) &&
-           !strcmp(a->group, b->group);
+           !strcmp(a->group, b->group) && !strcmp(a->behind, b->behind);
 }
 
 // "ranks 0-2,5": those that wait where `first` does.
@@ -57,6 +57,7 @@ static void add_what(struct text *text, const struct replay_slot *slot) {
     if (*slot->file) add(text, " (file %s", slot->file);
     if (*slot->group) add(text, "%scommunicator %s", *slot->file ? ", " : " (", slot->group);
     if (*slot->file || *slot->group) add(text, ")");
+    if (*slot->behind) add(text, " for %s", slot->behind);
 }
 
 static void add_places(struct text *text, const struct replay_slot *slot, uint32_t np) {
@@ -84,7 +85,7 @@ static struct replay_slot *read_slots(const struct stall *stall) {
     if (fd >= 0) close(fd);
     for (uint32_t i = 0; slot && i < stall->np; i++) {
         slot[i].call[sizeof slot[i].call - 1] = slot[i].file[sizeof slot[i].file - 1] = 0;
-        slot[i].group[sizeof slot[i].group - 1] = 0;
+        slot[i].group[sizeof slot[i].group - 1] = slot[i].behind[sizeof slot[i].behind - 1] = 0;
     }
     return slot;
 }

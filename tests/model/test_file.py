@@ -121,6 +121,8 @@ MISTAKES = [
     ('"irregularity": 0.0, "think"', '"irregularity": {}, "think"', r'"irregularity" is not a number'),
     ('"rank": 2, "thread": 0, "behind": 1', '"rank": 4, "thread": 0, "behind": 1', r'"rank" is 4'),
     ('"thread": 1, "behind": 0', '"thread": 1, "behind": 1', r'does not wait for itself'),
+    ('"behind_rank": 3', '"behind_rank": 2', r'does not wait for itself'),
+    ('"behind_rank": 3', '"behind_rank": 4', r'"behind_rank" is 4'),
     ('"rank": 2, "thread": 1, "behind": 0', '"rank": 1, "thread": 1, "behind": 0', r'not behind the one before'),
     ('"ops": [1, 4]', '"ops": [4, 4]', r'"ops" does not ascend from 1'),
     ('"done": [16, 32]', '"done": [0, 32]', r'"done" does not ascend from 1'),

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
 
 #include "calls.h"
@@ -40,6 +41,15 @@ static void begin(unsigned threads) {
     maker.recorded.count = threads;
 }
 
+// The same for processes with one thread each.
+static void begin_processes(unsigned count) {
+    begin(count);
+    for (uint32_t i = 0; i < count; i++) {
+        maker.thread[i].number = 0;
+        maker.thread[i].rank = i;
+    }
+}
+
 // An operation of a thread on one of the files; the time when it ends.
 static int64_t act_on(int64_t file, unsigned thread, char letter, int64_t start_us, int64_t us) {
     struct thread_ops *ops = &maker.thread[thread];
@@ -72,11 +82,12 @@ static void find(void) {
     }
 }
 
+// Threads are those of a process, or the only ones of their processes.
 static void expect_row(size_t place, uint32_t thread, uint32_t behind, size_t count, const int64_t *op,
                        const int64_t *done) {
     const struct model_wait *wait = &model.wait[place];
-    assert_int_equal(wait->thread, thread);
-    assert_int_equal(wait->behind, behind);
+    assert_int_equal(wait->rank + wait->thread, thread);
+    assert_int_equal(wait->behind_rank + wait->behind, behind);
     assert_int_equal(wait->count, count);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(wait->op[i], op[i]);
@@ -173,23 +184,134 @@ static void test_barriers_and_failures(void **state) {
     expect_row(1, 1, 0, 1, (int64_t[]){2}, (int64_t[]){3});
 }
 
+static void use_names(void) {
+    maker.kind['O'].flags = O_CREAT;
+    maker.kind['O'].call_id = CALL_open;
+    maker.kind['S'] = (struct op_kind){.call = "unlink", .class = CLASS_META, .call_id = CALL_unlink};
+    maker.kind['C'] = (struct op_kind){.call = "stat", .class = CLASS_META, .call_id = CALL_stat};
+}
+
 // An open waits for the one that made the file, also if it is before the removal; the removal waits for the open.
 static void test_names(void **state) {
     (void)state;
-    maker.kind['O'].flags = O_CREAT;
-    maker.kind['S'] = (struct op_kind){.call = "unlink", .class = CLASS_META, .call_id = CALL_unlink};
-    maker.kind['C'] = (struct op_kind){.call = "stat", .class = CLASS_META, .call_id = CALL_stat};
-    begin(2);
+    for (unsigned processes = 0; processes < 2; processes++) {
+        if (processes) tear_down(state);
+        use_names();
+        (processes ? begin_processes : begin)(2);
+        act(1, 'O', 0, 10);
+        act(0, 'O', 100, 10);
+        act(1, 'S', 200, 10);
+        act(0, 'O', 300, 10);
+        act(1, 'S', 400, 10);
+        act(0, 'C', 405, 10); // during the removal: it found the name, so it was first
+        find();
+        assert_int_equal(model.waits, 2);
+        expect_row(0, 0, 1, 2, (int64_t[]){1, 2}, (int64_t[]){1, 2});
+        expect_row(1, 1, 0, 2, (int64_t[]){2, 3}, (int64_t[]){1, 3});
+        model_free(&model);
+        model = (struct model){0};
+    }
+}
+
+// Ranks of MPI have synchronisations instead.
+static void test_names_with_mpi(void **state) {
+    (void)state;
+    use_names();
+    begin_processes(2);
+    maker.program[0].is_mpi = true;
     act(1, 'O', 0, 10);
-    act(0, 'O', 100, 10);
-    act(1, 'S', 200, 10);
-    act(0, 'O', 300, 10);
-    act(1, 'S', 400, 10);
-    act(0, 'C', 405, 10); // during the removal: not known which was first
+    act(0, 'C', 100, 10);
+    find();
+    assert_int_equal(model.waits, 0);
+}
+
+// Of two calls that overlap, the result of the lookup tells which one was first, also if the lookup began earlier.
+static void test_names_at_the_same_time(void **state) {
+    (void)state;
+    use_names();
+    maker.kind['B'] = (struct op_kind){.call = "stat", .class = CLASS_META, .call_id = CALL_stat, .error = ENOENT};
+    begin_processes(4);
+    act(0, 'O', 100, 100);
+    act(1, 'B', 50, 100);  // did not find it: first
+    act(2, 'C', 60, 100);  // found it: waits for the one that began later
+    act(3, 'B', 150, 100); // the file is made, since another has found it: nothing can be said
     find();
     assert_int_equal(model.waits, 2);
-    expect_row(0, 0, 1, 2, (int64_t[]){1, 2}, (int64_t[]){1, 2});
-    expect_row(1, 1, 0, 2, (int64_t[]){2, 3}, (int64_t[]){1, 2});
+    expect_row(0, 0, 1, 1, (int64_t[]){1}, (int64_t[]){1});
+    expect_row(1, 2, 0, 1, (int64_t[]){1}, (int64_t[]){1});
+}
+
+// Lookups that nothing changed before need no waits, and a change waits once for each of many that look up.
+static void test_many_lookups(void **state) {
+    (void)state;
+    use_names();
+    begin_processes(3);
+    for (unsigned i = 0; i < 100; i++) act(i % 2, 'C', 10 * i, 5);
+    act(2, 'S', 2000, 10);
+    for (unsigned i = 0; i < 10; i++) act(2, 'S', 3000 + 20 * i, 10);
+    find();
+    assert_int_equal(model.waits, 2);
+    expect_row(0, 2, 0, 1, (int64_t[]){1}, (int64_t[]){50});
+    expect_row(1, 2, 1, 1, (int64_t[]){1}, (int64_t[]){50});
+}
+
+// A process that has not opened a file got it from another one.
+static void test_inherited(void **state) {
+    (void)state;
+    begin_processes(2);
+    write_some(1, 3, act(0, 'O', 0, 100) + 1000);
+    act(0, 'C', 90000, 10);
+    find();
+    assert_int_equal(model.waits, 1); // each process has its own descriptor: a close waits for no other
+    expect_row(0, 1, 0, 1, (int64_t[]){1}, (int64_t[]){1});
+}
+
+// --- sizes
+
+static void transfer(unsigned process, char letter, int64_t start_us, int64_t offset, int64_t size, int64_t missing) {
+    struct thread_ops *ops = &maker.thread[process];
+    act(process, letter, start_us, 10);
+    int64_t *at = ops->transfer[ops->transfers - 1].at;
+    at[AT_OFFSET] = offset;
+    at[AT_SIZE] = size;
+    at[AT_SHORT] = missing;
+}
+
+// A process reads what another has added: it waits for the write that reached so far. One that sees the end is before
+// the next write.
+static void test_sizes(void **state) {
+    (void)state;
+    maker.kind['r'].set = maker.kind['w'].set = 0;
+    begin_processes(2);
+    act(0, 'O', 0, 5);
+    act(1, 'O', 10, 5);
+    for (int64_t i = 0; i < 4; i++) transfer(0, 'w', 100 + 10 * i, 100 * i, 100, 0);
+    transfer(1, 'r', 200, 100, 100, 0);
+    transfer(1, 'r', 300, 0, 200, 0); // what it has waited for
+    transfer(1, 'r', 400, 300, 200, 100);
+    transfer(0, 'w', 500, 0, 400, 0); // nothing new
+    transfer(0, 'w', 600, 400, 1, 0);
+    find();
+    assert_int_equal(model.waits, 2);
+    expect_row(0, 0, 1, 1, (int64_t[]){7}, (int64_t[]){4});
+    expect_row(1, 1, 0, 2, (int64_t[]){2, 4}, (int64_t[]){3, 5});
+}
+
+// Whoever cuts a file off waits for those that read it; whoever sees its end waits for the cut.
+static void test_cutting(void **state) {
+    (void)state;
+    maker.kind['S'] = (struct op_kind){.call = "ftruncate", .class = CLASS_META, .layer = LAYER_POSIX};
+    maker.kind['S'].call_id = CALL_ftruncate;
+    begin_processes(2);
+    for (unsigned i = 0; i < 2; i++) act(i, 'O', 10 * i, 5);
+    transfer(0, 'w', 100, 0, 100, 0);
+    transfer(1, 'r', 200, 0, 100, 0);
+    act(0, 'S', 300, 10);
+    transfer(1, 'r', 400, 0, 100, 100);
+    find();
+    assert_int_equal(model.waits, 2);
+    expect_row(0, 0, 1, 1, (int64_t[]){3}, (int64_t[]){2});
+    expect_row(1, 1, 0, 2, (int64_t[]){2, 3}, (int64_t[]){2, 3});
 }
 
 static void test_one_thread(void **state) {
@@ -204,8 +326,20 @@ static void test_one_thread(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        A_TEST(test_one_thread),      A_TEST(test_asynchronous), A_TEST(test_barriers_and_failures), A_TEST(test_close),
-        A_TEST(test_close_in_rounds), A_TEST(test_close_of_two), A_TEST(test_close_of_ones_own),     A_TEST(test_names),
+        A_TEST(test_one_thread),
+        A_TEST(test_asynchronous),
+        A_TEST(test_barriers_and_failures),
+        A_TEST(test_close),
+        A_TEST(test_close_in_rounds),
+        A_TEST(test_close_of_two),
+        A_TEST(test_close_of_ones_own),
+        A_TEST(test_names),
+        A_TEST(test_names_with_mpi),
+        A_TEST(test_names_at_the_same_time),
+        A_TEST(test_many_lookups),
+        A_TEST(test_inherited),
+        A_TEST(test_sizes),
+        A_TEST(test_cutting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

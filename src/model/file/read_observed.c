@@ -233,20 +233,25 @@ static bool is_behind(const struct model_wait *wait, const struct model_wait *be
     if (wait->program != before->program) return wait->program > before->program;
     if (wait->rank != before->rank) return wait->rank > before->rank;
     if (wait->thread != before->thread) return wait->thread > before->thread;
+    if (wait->behind_rank != before->behind_rank) return wait->behind_rank > before->behind_rank;
     return wait->behind > before->behind;
 }
 
 static int read_wait(struct reading *r, const struct json_value *value, struct model_wait *wait) {
-    uint64_t program, rank, thread, behind, count;
+    uint64_t program, rank, thread, behind_rank, behind, count;
     FORWARD(read_count(r, value, "program", 0, r->model->programs - 1, &program));
     FORWARD(read_count(r, value, "rank", 0, r->model->program[program].np - 1, &rank));
     FORWARD(read_count(r, value, "thread", 0, UINT32_MAX, &thread));
     FORWARD(read_count(r, value, "behind", 0, UINT32_MAX, &behind));
-    if (thread == behind) return json_in_fail(r->error, value, "a thread does not wait for itself");
+    behind_rank = rank; // models of earlier versions have waits between the threads of a process only
+    FORWARD(read_optional_count(r, value, "behind_rank", 0, r->model->program[program].np - 1, &behind_rank));
+    if (rank == behind_rank && thread == behind)
+        return json_in_fail(r->error, value, "a thread does not wait for itself");
     FORWARD(read_count(r, value, "count", 1, UINT32_MAX, &count));
     *wait = (struct model_wait){.program = (uint32_t)program,
                                 .rank = (uint32_t)rank,
                                 .thread = (uint32_t)thread,
+                                .behind_rank = (uint32_t)behind_rank,
                                 .behind = (uint32_t)behind,
                                 .count = (size_t)count};
     FORWARD(read_row(r, value, "ops", wait->count, 1, &wait->op));
@@ -266,7 +271,7 @@ static int read_waits(struct reading *r) {
         struct model_wait *wait = &r->model->wait[r->model->waits];
         FORWARD(read_wait(r, value, wait));
         if (r->model->waits && !is_behind(wait, wait - 1)) {
-            return json_in_fail(r->error, value, "it is not behind the one before, by program, rank and threads");
+            return json_in_fail(r->error, value, "it is not behind the one before, by program, ranks and threads");
         }
     }
     return 0;

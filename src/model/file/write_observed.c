@@ -152,8 +152,9 @@ static int write_waits(struct writing *w) {
         json_fold(w->json);
         json_object(w->json);
         json_members(w->json, m_number("program", wait->program), m_number("rank", wait->rank),
-                     m_number("thread", wait->thread), m_number("behind", wait->behind),
-                     m_number("count", wait->count));
+                     m_number("thread", wait->thread));
+        if (wait->behind_rank != wait->rank) key_number(w->json, "behind_rank", wait->behind_rank);
+        json_members(w->json, m_number("behind", wait->behind), m_number("count", wait->count));
         json_key(w->json, "ops");
         FORWARD(write_numbers(w, wait->op, wait->count));
         json_key(w->json, "done");

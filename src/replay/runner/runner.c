@@ -52,9 +52,7 @@ static int run_threads(struct runner *runner) {
     uint32_t count = model_threads(&runner->model, runner->job->program), started = 1;
     struct replay_thread *thread = calloc(count + 1, sizeof *thread);
     RETURN_IF(!thread, -ENOMEM);
-    for (uint32_t i = 0; i < count; i++) {
-        thread[i] = (struct replay_thread){.runner = runner, .number = i, .next_wanted = UINT64_MAX};
-    }
+    for (uint32_t i = 0; i < count; i++) thread[i] = (struct replay_thread){.runner = runner, .number = i};
     int code = waits_begin(runner, thread, count);
     if (!code) code = watch_begin(runner, thread, count);
     if (!code) code = start_threads(thread, count, &started);
@@ -113,7 +111,6 @@ static void runner_free(struct runner *runner) {
 
 int runner_run(struct runner *runner) {
     pthread_mutex_init(&runner->lock, NULL);
-    pthread_mutex_init(&runner->wait_lock, NULL);
     pthread_cond_init(&runner->opened, NULL);
     runner->rank = (uint32_t)world.rank;
     runner->np = (uint32_t)world.size;

@@ -11,6 +11,7 @@
 #include "model/model.h"
 #include "replay/contract.h"
 #include "replay/runner/paths.h"
+#include "replay/runner/world.h"
 
 struct runner;
 struct replay_thread;
@@ -125,10 +126,8 @@ struct runner {
     bool sleeps;                 // there are more threads than processors
     int64_t *syncs_left;         // by communicator: how many all its ranks have and this one has not done
     bool scaled;                 // to another number of processes than the program had
-    pthread_mutex_t wait_lock;
-    struct replay_thread *thread;
-    bool waits;    // threads wait for each other; constant while they run
-    uint64_t done; // operations of all threads; under wait_lock
+    uint32_t threads;            // of each process
+    bool waits;                  // threads or processes wait for each other; constant while they run
     struct watch watch;
 };
 
@@ -152,10 +151,11 @@ struct pending {
     uint32_t phase;
 };
 
-// What a thread waits for in one other thread.
+// Before operation `op` of a thread, another must have done so many.
 struct thread_wait {
-    const struct model_wait *wait;
-    size_t next; // of its operations
+    int64_t op;
+    uint64_t done;
+    struct progress *behind; // of the other
 };
 
 struct replay_thread {
@@ -175,18 +175,12 @@ struct replay_thread {
     struct replay_file *source; // of the copy
     int64_t source_offset;
     uint32_t source_phase;
-    struct thread_wait *wait;
-    size_t waits;
+    struct thread_wait *wait; // by operation
+    size_t waits, next_wait;
     struct watch_place place;
     bool gave_up; // waiting for files that another process makes
     int status;
-    // Protected by runner.wait_lock:
-    uint64_t done;                // operations
-    uint64_t next_wanted;         // the smallest number of them that another thread waits for
-    pthread_cond_t told;          // signals that it is reached
-    struct replay_thread *behind; // the thread that this one waits for; NULL: none
-    uint64_t wanted;              // number of operations of that thread
-    double paused_until;          // its next operation begins no sooner
+    struct progress *progress; // of this thread
 };
 
 // Runs the model, which is read and scaled to the world.
@@ -206,8 +200,8 @@ int runner_prepare(struct runner *runner);
 // Sets which sets of files the program opens itself; others it inherits.
 int runner_find_opened(const struct runner *runner, bool *opened);
 
-// Threads that wait for each other (waits.c). Call these before the first operation, before and after each operation,
-// and after the last.
+// Threads and processes that wait for each other (waits.c). Call these before the first operation, before and after
+// each operation, and after the last.
 int waits_begin(struct runner *runner, struct replay_thread *thread, uint32_t threads);
 void waits_before(struct replay_thread *thread);
 void waits_after(struct replay_thread *thread, uint64_t count); // `count` more are done

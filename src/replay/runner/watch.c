@@ -40,6 +40,15 @@ static void name_communicator(const struct model *model, const struct op_kind *k
     snprintf(name, room, number > 1 ? "%.16s#%u" : "%.16s", origin, number);
 }
 
+static void name_behind(const struct runner *runner, const struct progress *progress, char *name, size_t room) {
+    const struct progress *behind = __atomic_load_n(&progress->behind, __ATOMIC_SEQ_CST);
+    if (!behind) return;
+    if (behind->rank == runner->rank)
+        snprintf(name, room, "thread %u", behind->thread);
+    else
+        snprintf(name, room, "rank %u", behind->rank);
+}
+
 // A process waits where the first of its threads does that is not between operations.
 static struct replay_slot slot_of(const struct runner *runner) {
     struct replay_slot slot = {.started = 1, .call = "no call, at its start or end"};
@@ -55,6 +64,7 @@ static struct replay_slot slot_of(const struct runner *runner) {
         snprintf(slot.call, sizeof slot.call, "%s", shown->call);
         name_file(&runner->model, &place, slot.file, sizeof slot.file);
         name_communicator(&runner->model, shown, slot.group, sizeof slot.group);
+        name_behind(runner, runner->watch.thread[i].progress, slot.behind, sizeof slot.behind);
     }
     return slot;
 }

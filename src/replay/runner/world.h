@@ -10,6 +10,20 @@ extern struct world {
     int rank, size; // world_start sets them
 } world;
 
+// How far a thread has come, for those that wait for it (waits.c). Others read and change it at any time.
+struct progress {
+    uint64_t done;           // operations
+    uint64_t next_wanted;    // the smallest number of them that another thread waits for
+    uint32_t told;           // changes when that is reached: a futex
+    uint32_t rank, thread;   // whose it is
+    struct progress *behind; // what this thread waits for; NULL: nothing
+    uint64_t wanted;         // number of operations of that one
+    double paused_until;     // its next operation begins no sooner
+} __attribute__((aligned(64)));
+
+// Of all threads of a process; NULL: its memory is not shared with this one. All zero in the beginning.
+struct progress *world_progress(uint32_t rank);
+
 // Only the world without MPI uses `np`. Returns 0 in every process, or a negative code.
 int world_start(int *argc, char ***argv, int np, int threads);
 void world_barrier(void);

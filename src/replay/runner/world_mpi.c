@@ -9,7 +9,8 @@ struct world world;
 
 // By place in the model; MPI_COMM_NULL: this process is in none.
 static MPI_Comm *communicator;
-static MPI_Comm messages; // for synchronisations of two processes
+static MPI_Comm messages;         // for synchronisations of two processes
+static struct progress *progress; // by thread of this process
 
 int world_start(int *argc, char ***argv, int np, int threads) {
     int provided;
@@ -17,7 +18,13 @@ int world_start(int *argc, char ***argv, int np, int threads) {
     MPI_Init_thread(argc, argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world.size);
+    progress = calloc((size_t)threads + 1, sizeof *progress);
+    RETURN_IF(!progress, -ENOMEM);
     return threads > 1 && provided < MPI_THREAD_MULTIPLE ? ERR_LIMIT : 0;
+}
+
+struct progress *world_progress(uint32_t rank) {
+    return rank == (uint32_t)world.rank ? progress : NULL;
 }
 
 void world_barrier(void) { MPI_Barrier(MPI_COMM_WORLD); }

@@ -21,6 +21,14 @@ static struct shared {
     unsigned char gathered[];
 } * shared;
 
+static struct progress *progress; // shared, too: [rank * threads + thread]
+static size_t threads_of_each;
+
+static int share(void **memory, size_t bytes) {
+    *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return *memory == MAP_FAILED ? -errno : 0;
+}
+
 // The others would wait in a barrier for a process that was killed or failed. They die with rank 0.
 static void check_children(int signal) {
     static const char text[] = "ioseer replay: one of its processes was killed\n";
@@ -36,10 +44,10 @@ static void check_children(int signal) {
 }
 
 int world_start(int *argc, char ***argv, int np, int threads) {
-    (void)argc, (void)argv, (void)threads;
-    size_t bytes = sizeof *shared + (size_t)np * GATHER_BYTES;
-    shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    RETURN_IF(shared == MAP_FAILED, -errno);
+    (void)argc, (void)argv;
+    threads_of_each = (size_t)threads;
+    FORWARD(share((void **)&shared, sizeof *shared + (size_t)np * GATHER_BYTES));
+    FORWARD(share((void **)&progress, ((size_t)np * threads_of_each + 1) * sizeof *progress));
     pthread_barrierattr_t attributes;
     pthread_barrierattr_init(&attributes);
     pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
@@ -55,6 +63,10 @@ int world_start(int *argc, char ***argv, int np, int threads) {
         return 0;
     }
     return 0;
+}
+
+struct progress *world_progress(uint32_t rank) {
+    return &progress[rank * threads_of_each];
 }
 
 void world_barrier(void) { pthread_barrier_wait(&shared->barrier); }
