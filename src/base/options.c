@@ -51,8 +51,8 @@ int options_size(const char *text, uint64_t *bytes) {
     RETURN_IF(!unit, ERR_USAGE);
     if (number_parse(text, bytes, &end) == 0 && *end != '.')
         return __builtin_mul_overflow(*bytes, unit, bytes) ? ERR_USAGE : 0;
-    fraction *= (double)unit;
-    RETURN_IF(fraction >= 0x1p64 || fraction != floor(fraction), ERR_USAGE);
+    fraction = round(fraction * (double)unit);
+    RETURN_IF(fraction >= 0x1p64, ERR_USAGE);
     *bytes = (uint64_t)fraction;
     return 0;
 }

@@ -55,7 +55,12 @@ static bool reaped_chars(uint64_t chars[2]) {
         pid_t thread = atoi(entry->d_name);
         uint64_t len = thread ? read_chars("self/task/", thread, own) : 0;
         if (!len) continue; // also "." and ".."
-        chars[0] -= own[0] - (thread == gettid() ? read_since : 0);
+        own[0] -= thread == gettid() ? read_since : 0;
+        if (own[0] > chars[0] || own[1] > chars[1]) { // a thread has read or written in the meantime
+            closedir(threads);
+            return false;
+        }
+        chars[0] -= own[0];
         chars[1] -= own[1];
         read_since += len;
     }

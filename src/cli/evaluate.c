@@ -13,6 +13,7 @@
 static struct {
     const char *predicted, *target, *method, *system, *output;
     struct option_list measured;
+    struct model_choice model;
     bool json, quiet;
 } options;
 
@@ -23,6 +24,7 @@ static const struct option_row rows[] = {
     {"measured", 0, OPTION_LIST, &options.measured, "LOG", "log or model of the program on the target (repeatable)"},
     {"system", 0, OPTION_TEXT, &options.system, "SYSTEM",
      "profile of the target; prints how much of its peak bandwidth the program got"},
+    ROW_STANDARD_STREAMS(&options.model.standard_streams),
     ROW_JSON(&options.json),
     ROW_OUTPUT(&options.output),
     ROW_QUIET(&options.quiet, "suppress warnings"),
@@ -108,7 +110,7 @@ static enum status add_logs(struct evaluation *e) {
         struct argument argument;
         struct problem problem = {0};
         const char *word = options.measured.item[i];
-        status = argument_open_model(&argument, "evaluate", word, NULL);
+        status = argument_open_model(&argument, "evaluate", word, &options.model);
         if (status != STATUS_OK) break;
         argument_warn(&argument);
         int code = evaluate_add(e, &argument.model, word, &problem);

@@ -21,6 +21,7 @@ static struct {
     const char *method, *reference, *launcher, *cache, *output;
     uint64_t repeat, np;
     double stall;
+    struct model_choice model;
     bool quick, json, quiet;
 } options = {.cache = "as-recorded", .stall = REPLAY_STALL_SECONDS};
 
@@ -38,6 +39,7 @@ static const struct option_row rows[] = {
     ROW_STALL(&options.stall),
     {"cache", 0, OPTION_TEXT, &options.cache, "STATE",
      "page cache state of files that exist before the run: cold, warm or as-recorded (default: as-recorded)"},
+    ROW_STANDARD_STREAMS(&options.model.standard_streams),
     ROW_JSON(&options.json),
     ROW_OUTPUT(&options.output),
     ROW_QUIET(&options.quiet, "suppress progress messages and warnings"),
@@ -217,7 +219,7 @@ static enum status predict_verb(int argc, char **argv) {
     int code = replay_check_options(options.cache, options.repeat, options.np, &cache, &problem);
     if (code < 0) return cli_problem("predict", argv[1], &problem, code);
     enum status status = output_check("predict", options.output);
-    if (status == STATUS_OK) status = argument_open_model(&argument, "predict", argv[1], NULL);
+    if (status == STATUS_OK) status = argument_open_model(&argument, "predict", argv[1], &options.model);
     if (status != STATUS_OK) return status;
     if (!options.quiet) argument_warn(&argument);
     status = predict_model(&argument.model, argv[1], cache);

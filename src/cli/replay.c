@@ -20,6 +20,7 @@ static struct {
     const char *on, *launcher, *phases, *cache, *null, *output, *log;
     uint64_t np, repeat;
     double stall;
+    struct model_choice model;
     bool verify, no_think, keep, no_similarity, json, quiet;
 } options = {.repeat = 1, .cache = "as-recorded", .stall = REPLAY_STALL_SECONDS};
 
@@ -40,6 +41,7 @@ static const struct option_row rows[] = {
     {"no-similarity", 0, OPTION_FLAG, &options.no_similarity, NULL,
      "do not record the first run or compare it with the model"},
     {"log", 0, OPTION_TEXT, &options.log, "LOG", "keep the log of the recorded run in LOG"},
+    ROW_STANDARD_STREAMS(&options.model.standard_streams),
     ROW_JSON(&options.json),
     ROW_OUTPUT(&options.output),
     ROW_QUIET(&options.quiet, "suppress progress messages and warnings"),
@@ -216,7 +218,7 @@ static enum status replay_verb(int argc, char **argv) {
                                        .keep = options.keep,
                                        .progress = !options.quiet && isatty(STDERR_FILENO) ? show_progress : NULL};
     enum status status = check_options(argc, &settings.job);
-    if (status == STATUS_OK) status = argument_open_model(&argument, "replay", argv[1], NULL);
+    if (status == STATUS_OK) status = argument_open_model(&argument, "replay", argv[1], &options.model);
     if (status != STATUS_OK) return status;
     if (!options.quiet) argument_warn(&argument);
     status = replay_model(&settings, &argument.model, argv[1]);

@@ -92,5 +92,5 @@ const char *describe_error(const struct log_event *event) {
     if (!event->raw.error) return NULL;
     if (event->call->layer != LAYER_MPIIO) return strerrorname_np(event->raw.error);
     const struct mpi_error *error = find(event);
-    return error ? error->name : "MPI_ERR_UNKNOWN";
+    return error ? error->name : NULL;
 }

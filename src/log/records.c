@@ -117,7 +117,7 @@ static struct log_process process_of(const struct field f[PROCESS_CPU_WAIT_NS + 
         .clock.span_units = f[PROCESS_CLOCK_SPAN_UNITS].number,
         .clock.span_ns = f[PROCESS_CLOCK_SPAN_NS].key ? f[PROCESS_CLOCK_SPAN_NS].number : 1,
         .io_known = f[PROCESS_IO_NS].key,
-        .io_ns = limit_ns((int64_t)f[PROCESS_IO_NS].number),
+        .io_ns = limit_ns((int64_t)(f[PROCESS_IO_NS].number & INT64_MAX)),
         .chars_known = f[PROCESS_READ_CHARS].key,
         .chars = {f[PROCESS_READ_CHARS].number, f[PROCESS_WRITE_CHARS].number},
         .load_chars = {f[PROCESS_LOAD_READ_CHARS].number, f[PROCESS_LOAD_WRITE_CHARS].number},
@@ -125,7 +125,7 @@ static struct log_process process_of(const struct field f[PROCESS_CPU_WAIT_NS + 
         .raw_rings = f[PROCESS_RAW_RINGS].number,
         .cpus = f[PROCESS_CPUS].number,
         .cpu_wait_known = f[PROCESS_CPU_WAIT_NS].key,
-        .cpu_wait_ns = limit_ns((int64_t)f[PROCESS_CPU_WAIT_NS].number),
+        .cpu_wait_ns = limit_ns((int64_t)(f[PROCESS_CPU_WAIT_NS].number & INT64_MAX)),
         .stdio_kernel = {f[PROCESS_STDIO_KERNEL_READ].number, f[PROCESS_STDIO_KERNEL_WRITE].number},
     };
 }

@@ -154,7 +154,7 @@ int builder_check_kind(struct model_builder *b, uint32_t id) {
     const struct op_kind *kind = &b->model->kind[id];
     bool is_whole = !op_kind_moves(kind) || kind->set != OP_NO_SET;
     if (b->others || (!kind->sync && !kind->error && is_whole)) return 0;
-    return refuse(b, ERR_FORMAT, "a %s among the transfers, which are operations on a file without an error",
+    return refuse(b, ERR_FORMAT, "%s among the operations of a phase: it synchronises, has failed or has no file",
                   kind->call);
 }
 

@@ -310,7 +310,7 @@ struct op_summary {
     bool has_more;                 // items than that one
     uint64_t rep;                  // of one process
     bool has_size;                 // all have the same; false if they move no bytes
-    uint64_t size;
+    uint64_t size;                 // valid if has_size
     bool has_disp;
     int64_t disp;
     uint64_t count;   // over all processes

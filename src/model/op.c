@@ -21,10 +21,15 @@ int op_sync_find(const char *name) {
     return ERR_NOTHING;
 }
 
+bool op_flags_nameless(uint64_t flags) { return (flags & O_TMPFILE) == O_TMPFILE; }
+
+bool op_flags_create(uint64_t flags) { return flags & O_CREAT || op_flags_nameless(flags); }
+
 static const char *open_name(const struct op_kind *kind) {
-    bool is_mpi = kind->layer == LAYER_MPIIO;
-    if (call_table[kind->call_id].subject == SUBJECT_DIRECTORY || (!is_mpi && kind->flags & O_DIRECTORY)) return "list";
-    return kind->flags & (is_mpi ? MPI_CREATE : O_CREAT) ? "create" : "open";
+    if (kind->layer == LAYER_MPIIO) return kind->flags & MPI_CREATE ? "create" : "open";
+    if (op_flags_create(kind->flags)) return "create";
+    bool is_directory = call_table[kind->call_id].subject == SUBJECT_DIRECTORY || kind->flags & O_DIRECTORY;
+    return is_directory ? "list" : "open";
 }
 
 const char *op_kind_name(const struct op_kind *kind) {

@@ -77,6 +77,10 @@ struct op {
     int64_t at[AT_COUNT];
 };
 
+// Whether the flags of a POSIX open make a file. One without a name (O_TMPFILE) has a made-up name in a log.
+bool op_flags_create(uint64_t flags);
+bool op_flags_nameless(uint64_t flags);
+
 // What separates a phase from the previous one.
 enum model_cut { CUT_START, CUT_PATTERN, CUT_COMMUNICATION, CUT_PAUSE };
 

@@ -81,7 +81,9 @@ static size_t row_of(struct rows *r, const struct op *op, const struct model_ite
 }
 
 // Linux moves at most this much in one call. A program that asks for it wants all that there is.
-static bool asks_for_all(uint64_t size) { return size >= 0x7ffff000; }
+static bool asks_for_all(const struct op_kind *kind, uint64_t size) {
+    return size >= 0x7ffff000 && kind->layer != LAYER_MPIIO;
+}
 
 static void add_transfer(struct op_summary *row, const struct op *op) {
     uint64_t moved = (uint64_t)(op->at[AT_SIZE] - op->at[AT_SHORT]);
@@ -89,8 +91,8 @@ static void add_transfer(struct op_summary *row, const struct op *op) {
     if (op->at[AT_OFFSET] < row->low) row->low = op->at[AT_OFFSET];
     // What was asked for may lie past the end of the file.
     if (op->at[AT_OFFSET] + (int64_t)moved > row->high) row->high = op->at[AT_OFFSET] + (int64_t)moved;
-    row->bits |=
-        (uint64_t)op->at[AT_OFFSET] | (asks_for_all((uint64_t)op->at[AT_SIZE]) ? 0 : (uint64_t)op->at[AT_SIZE]);
+    row->bits |= (uint64_t)op->at[AT_OFFSET] |
+                 (asks_for_all(row->kind, (uint64_t)op->at[AT_SIZE]) ? 0 : (uint64_t)op->at[AT_SIZE]);
     if (moved > row->largest) row->largest = moved;
     row->bytes += moved;
 }
@@ -259,4 +261,6 @@ int model_count_files(const struct model *model, const struct model_family *fami
     return 0;
 }
 
-uint64_t op_summary_size(const struct op_summary *row) { return asks_for_all(row->size) ? row->largest : row->size; }
+uint64_t op_summary_size(const struct op_summary *row) {
+    return asks_for_all(row->kind, row->size) ? row->largest : row->size;
+}

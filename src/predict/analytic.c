@@ -149,8 +149,7 @@ static void add_interval(struct interval *sum, const struct interval *more) {
 static const char *add_names(const struct system *system, const struct name_class *class, FILE *out,
                              const char *separator, struct predicted_phase *phase) {
     static const char *const done[] = {"created", "opened", "looked up", "removed"};
-    const struct system_metadata *of = &system->metadata;
-    double rates[] = {of->create, of->open, of->stat, of->unlink}, rate = rates[class->rate], np = of->np;
+    double rate = classes_name_rate(system, class->rate), np = system->metadata.np;
     if (rate <= 0) {
         fprintf(out, "%sno rate of names %s", separator, done[class->rate]);
         phase->extrapolated = true;

@@ -35,5 +35,7 @@ struct io_classes {
     size_t names;
 };
 
+double classes_name_rate(const struct system *system, enum name_rate rate); // 0: it was not measured
+
 // Free items and names in any case, also after an error.
 int classes_of_program(const struct model *model, uint32_t program, struct io_classes *classes);

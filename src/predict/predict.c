@@ -240,7 +240,8 @@ static bool is_predicted(const struct predicting *p, const struct predictor *pre
     uint32_t family = predictor_family(p, phase);
     if (!predictor->needs_bytes) return p->model->family[family].parts;
     for (size_t i = 0; i < p->classes.names && predictor->with_names && target->system.metadata.np; i++) {
-        if (p->classes.name[i].family == family) return true;
+        if (p->classes.name[i].family == family && classes_name_rate(&target->system, p->classes.name[i].rate) > 0)
+            return true;
     }
     for (size_t i = 0; i < p->classes.count; i++) {
         if (p->classes.item[i].family == family) return true;

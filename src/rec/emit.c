@@ -193,6 +193,12 @@ static __attribute__((noinline, cold)) void clip_partners(struct partners *partn
         calls += partners->used[i]->calls + 1;
         partners->used[i]->calls = PARTNER_IDLE;
     }
+    for (uint32_t i = 0; i < RECORDER_FURTHER; i++) {
+        if (partners->used[i] != &partners->rest) continue; // of a communicator without a number
+        partners->rest.calls += calls;
+        partners->used_count = RECORDER_FURTHER;
+        return;
+    }
     partners->rest = (struct partner){.entry_bytes = 2, .entry = {PARTNER_MORE}, .calls = calls - 1};
     partners->used[RECORDER_FURTHER] = &partners->rest;
     partners->used_count = RECORDER_FURTHER + 1;

@@ -48,9 +48,10 @@ static bool read_cpu_wait(uint64_t *wait_ns) {
     text[len] = 0;
     recorder.spill->own_chars += (uint32_t)len;
     const char *at = strchr(text, ' ');
+    if (!at || text[0] == '0') return false; // a kernel that does not count has 0 for the time that it ran, too
     *wait_ns = 0;
-    while (at && *++at >= '0' && *at <= '9') *wait_ns = *wait_ns * 10 + (uint64_t)(*at - '0');
-    return at;
+    while (*++at >= '0' && *at <= '9') *wait_ns = *wait_ns * 10 + (uint64_t)(*at - '0');
+    return true;
 }
 
 // The number of processors that the process may use; 0 if there are too many to count.

@@ -28,6 +28,8 @@ struct supervisor {
     uint64_t
         deadline_ns; // of the wait for descendants, once the command has ended; before: of its end after `ended_by`
     int ended_by;    // a signal that should end the command; 0: none, or its delay was reported
+    bool reported;
+    unsigned interrupted; // signals that may end the command, other than SIGTERM
     uint64_t wait_ns;
     bool done;
 };
@@ -153,7 +155,8 @@ static void handle_signal(struct supervisor *s, const siginfo_t *info) {
         return;
     }
     if (is_for_us_alone(info)) kill(s->command, number);
-    if (!ends || s->ended_by) return;
+    if (!ends || s->ended_by || s->reported) return;
+    if (number != SIGTERM && !s->interrupted++) return; // shells and servers handle a Ctrl-C and go on
     s->ended_by = number;
     s->deadline_ns = clock_ns(CLOCK_MONOTONIC) + patience_ns;
 }
@@ -161,6 +164,7 @@ static void handle_signal(struct supervisor *s, const siginfo_t *info) {
 static void report_delay(struct supervisor *s) {
     if (s->plan->still_runs) s->plan->still_runs(s->plan->command[0], s->command, s->ended_by);
     s->ended_by = 0;
+    s->reported = true;
 }
 
 static int wait_for_signal(const struct supervisor *s, siginfo_t *info) {

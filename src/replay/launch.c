@@ -137,9 +137,10 @@ void launch_hold_signals(sigset_t *before) {
 int launch_release_signals(const sigset_t *before) {
     sigset_t ending = caught_signals();
     sigdelset(&ending, SIGCHLD);
-    int signal = sigtimedwait(&ending, NULL, &(struct timespec){0});
+    int first = 0, signal;
+    while ((signal = sigtimedwait(&ending, NULL, &(struct timespec){0})) > 0) first = first ? first : signal;
     sigprocmask(SIG_SETMASK, before, NULL);
-    return signal > 0 ? signal : 0;
+    return first;
 }
 
 // Waits for the child; a signal to us ends it, and a stall. Returns its status as waitpid gives it, or an error.

@@ -77,7 +77,7 @@ MISTAKES = [
     ('{"loop": 5', '{"hoop": 5', r'neither "op", "loop" nor "list"'),
     ('"op": "write_all"', '"op": "write_some"', r'no kind "write_some"'),
     ('"op": "write_all"', '"op": "open grid"', r'do not move so many'),
-    ('"op": "write_all"', '"op": "barrier"', r'a barrier among the transfers'),
+    ('"op": "write_all"', '"op": "barrier"', r'barrier among the operations of a phase'),
     ('"idP + (ph-1)*4", "offset": [', '"idP + ", "offset": [', r'"member" is not an expression'),
     ('"idP + (ph-1)*4", "offset": [', '"idP/(2-ph)", "offset": [', r'divides by zero .* at rank 0, phase 2'),
     ('"idP + (ph-1)*4", "offset": [', '"idP - 1", "offset": [', r'a member that its file does not have'),
@@ -96,7 +96,7 @@ MISTAKES = [
     ('"which": [0, 1, 0, 1], ', '', r'which of the 2 lists is whose is not said'),
     ('"base64": "BgAA', '"base64": "BgA!', r'does not hold 80 packed operations'),
     ('"base64": "BgAA', '"zstd": "BgAA', r'does not hold 80 packed operations'),
-    ('"base64": "BgAA', '"base64": "EAAA', r'"base64" does not hold|no such kind|among the transfers|does not have|'
+    ('"base64": "BgAA', '"base64": "EAAA', r'"base64" does not hold|no such kind|among the operations|does not have|'
      r'do not move so many'),
     ('"list": 3', '"list": 4', r'3 operations, but there should be 4'),
     ('"after": 3', '"after": -3', r'a negative position'),

@@ -322,6 +322,22 @@ class Predict(PredictTest):
             self.assertEqual([phase['extrapolated'] for phase in found['phases']], [processes == 2] * 2)
             self.assertIn('20 names created per second', found['phases'][0]['points'])
 
+    def test_metadata_of_ranks_that_differ(self):
+        """They make their calls at the same time, as those with equal numbers do."""
+        script = """import os
+for rank in range(4):
+    if os.fork() == 0:
+        for i in range(40 + rank): os.mkdir(f'{rank}-{i}')
+        os._exit(0)
+for rank in range(4): os.wait()
+"""
+        log = self.record('/usr/bin/python3', '-ISc', script, cwd=self.folder)
+        rates = {'np': 4, 'create': 40, 'stat': 40, 'open': 40, 'unlink': 40}
+        system = self.write('rates', {'ioseer_system': 1, 'storage': {}, 'peak': {}, 'metadata': rates,
+                                      'points': [point('write', 4096, MIB)]})
+        found, = self.json('predict', log, '--system', system, '--json')['targets']
+        self.assertAlmostEqual(found['total'], (40 + 41 + 42 + 43) / 40, delta=0.3)
+
     def test_of_several_programs(self):
         log = self.record('sh', '-c', 'dd if=/dev/zero of=x bs=1k count=9 status=none; mkdir new', cwd=self.folder)
         words = 'predict', log, '--system', self.system('s', point('write', 1024, MIB))

@@ -592,6 +592,22 @@ libc.close(fd)
         times = [phase['time'] for phase in self.replay(log, '--log', kept)['phases']]
         self.assertEqual(times, [phase['duration'] for phase in self.json('phases', '--json', kept)['phases']])
 
+    def test_times_of_copies(self):
+        """A copy is a read and a write, and takes its time once."""
+        with open(self.path('from'), 'wb') as out:
+            out.write(bytes(1 << 20))
+        log = self.record_python("""import os
+source = os.open('from', os.O_RDONLY)
+to = os.open('to', os.O_RDWR | os.O_CREAT)
+for i in range(50): os.copy_file_range(source, to, 1 << 20, 0, 0)
+""")
+        kept = self.path('kept.ioseer')
+        times = [phase['time'] for phase in self.replay(log, '--log', kept)['phases']]
+        self.assertEqual(times, [phase['duration'] for phase in self.json('phases', '--json', kept)['phases']])
+        copied = self.json('dump', '--json', '--op', 'copy_file_range', log)
+        phase = max(self.json('phases', '--json', log)['phases'], key=lambda phase: phase['weight'])
+        self.assertLessEqual(phase['duration'] + phase['other'], 1.5 * sum(event['duration'] for event in copied))
+
     def test_its_log_can_be_kept(self):
         log, kept = self.write(), self.path('kept.ioseer')
         self.replay(log, '--repeat', '2', '--log', kept)
@@ -654,6 +670,41 @@ for i in range(10): os.read(fd, 2000)
         found = self.replay(log)
         self.assertEqual(os.path.basename(found['executable']), 'dd')
         self.assertGreater(found['programs'], 1)
+
+    def test_files_that_were_open_before(self):
+        """Where standard input and output lead is the shell's matter; their files are replayed if asked for."""
+        with open(self.path('in'), 'wb') as out:
+            out.write(bytes(300000))
+        for command in ['cat'], ['sort']:
+            with open(self.path('in'), 'rb') as source, open(self.path('out'), 'wb') as to:
+                log = self.record(*command, name=f'{command[0]}.ioseer', stdin=source, stdout=to)
+            self.assertIn('--standard-streams', self.expect_error(1, 'replay', log, '--on', self.target))
+            self.assertIn('--standard-streams', self.expect_error(1, 'predict', log, '--on', self.target))
+            kept = self.path(f'{command[0]}.kept')
+            self.replay(log, '--standard-streams', '--log', kept)
+            files = self.json('info', '--json', kept)['files']
+            self.assertIn(300000, [file['bytes_read'] for file in files], command)
+
+    def test_calls_without_a_file(self):
+        log = self.record_python("""import os
+for i in range(20):
+    os.sync()
+    os.mkdir(f'd{i}')
+for i in range(20): os.stat(f'd{i}')
+""")
+        phases = self.json('phases', '--json', log)['phases']
+        self.assertIn('mkdir', [op['op'] for phase in phases for op in phase['ops']])
+        self.alike(log)
+
+    def test_files_without_a_name(self):
+        """ext4 gives them the same made-up name again and again."""
+        log = self.record_python("""import os
+for i in range(20):
+    fd = os.open('.', os.O_TMPFILE | os.O_RDWR | os.O_EXCL)
+    os.write(fd, bytes(100))
+    os.close(fd)
+""")
+        self.alike(log)
 
     def test_nothing_to_replay(self):
         log = self.record('true')

@@ -31,6 +31,7 @@ struct joining {
     struct lookup members_of; // packed list -> members
     struct members *members;
     size_t lists;
+    uint64_t remote_left; // members of other groups that may still be kept: a damaged log may claim any number
 };
 
 // --- members
@@ -68,12 +69,14 @@ static uint64_t hash_packed(uint64_t hash, const struct members_in *packed) {
 // The ranks of the communicator; of an inter-communicator both sides. Their hash is the same in all its processes. Most
 // processes have the same lists: each is kept once.
 static int find_members(struct joining *j, const struct communicator *from, uint32_t np, struct members *to) {
-    bool is_known = !from->local.cut && !from->remote.cut && from->local.size <= np && from->remote.size <= MOST_REMOTE;
+    bool is_known =
+        !from->local.cut && !from->remote.cut && from->local.size <= np && from->remote.size <= j->remote_left;
     *to = (struct members){.hash = hash_add(from->local.hash, from->local.size)};
     if (!is_known) return 0;
     uint64_t key = hash_packed(hash_packed(np, &from->local.members), &from->remote.members);
     uint32_t place = lookup_find(&j->members_of, key);
     if (place == LOOKUP_NONE) {
+        j->remote_left -= from->remote.size;
         FORWARD(make_members(j, from, np, to));
         FORWARD(lookup_set(&j->members_of, key, (uint32_t)j->lists));
         return array_push(j->members, j->lists, *to);
@@ -219,7 +222,7 @@ static int drop_keys(struct joined_communicator *joined, uint32_t np) {
 }
 
 int communicators_join(struct communicators *out, const struct recorded *recorded, const struct log *log) {
-    struct joining j = {.out = out, .recorded = recorded};
+    struct joining j = {.out = out, .recorded = recorded, .remote_left = MOST_REMOTE};
     size_t processes = log_process_count(log);
     *out = (struct communicators){0};
     FORWARD(list_all(&j, log));

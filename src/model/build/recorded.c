@@ -431,6 +431,15 @@ static void split_pause(struct thread_ops *thread, const struct carry *carry, in
     time->think_ns = after_ns;
 }
 
+// A call that consists of transfers, such as a copy, has no time besides theirs.
+static void take_time(struct thread_ops *thread, const struct op_time *of) {
+    if (!thread->others) return;
+    struct op_time *around = &thread->other_time[thread->others - 1];
+    bool contains =
+        around->start_ns <= of->start_ns && of->start_ns + of->duration_ns <= around->start_ns + around->duration_ns;
+    if (contains) around->duration_ns = 0;
+}
+
 static int add_op(struct recording *l, uint32_t at, const struct waiting_op *waiting) {
     struct thread_ops *thread = &l->recorded->thread[at];
     struct carry *carry = &l->carry[at];
@@ -447,6 +456,7 @@ static int add_op(struct recording *l, uint32_t at, const struct waiting_op *wai
     if (!waiting->is_transfer)
         return thread_ops_add_other(thread, &(struct other_op){op, time, parted, carry->gap, waiting->tick});
     op.at[AT_POSITION] = 0;
+    take_time(thread, &time);
     int code = thread_ops_add_transfer(thread, &op, &time, &carry->gap, waiting->tick);
     carry->gap = (struct thread_gap){0};
     return code;

@@ -12,7 +12,7 @@
 static bool creates(const struct log_event *event) {
     if (event->call->class == CLASS_OPEN) {
         return !log_event_attribute(event, ATTRIBUTE_FILE_SIZE) &&
-               log_event_attribute(event, ATTRIBUTE_FLAGS) & O_CREAT;
+               op_flags_create(log_event_attribute(event, ATTRIBUTE_FLAGS));
     }
     return call_table[event->call->build_id].effect == EFFECT_CREATE;
 }
@@ -60,7 +60,10 @@ void recorded_note_file(struct recorded *recorded, const struct log_event *event
         if (event->duration_ns < memory_ns(moved)) file->read_cached += moved;
     }
     uint64_t end = event->raw.offset + moved;
-    if (event->raw.has_offset && end > file->reach) file->reach = end;
+    if (!event->raw.has_offset || end <= file->reach) return;
+    // Nobody in the job opened it, so only reads show how long it was.
+    if (file->existed && !file->sized && event->call->class == CLASS_READ) file->size_before = end;
+    file->reach = end;
 }
 
 // --- past the trace

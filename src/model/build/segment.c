@@ -22,7 +22,7 @@ struct cutting {
     struct arena *arena;
     uint64_t clock;   // calls of communication so far
     struct op *last;  // by kind, for join_similar
-    int64_t *largest; // by set, for mark_small
+    int64_t *largest; // by set, for mark_small; the last one is for operations without a file
 };
 
 // --- items
@@ -86,7 +86,8 @@ static void measure_op(const struct op *op, const struct loops_step *step, const
 
 static struct item measure(const struct cutting *c, struct loops *loops) {
     const struct op_kind *kind = &c->recorded->kind[loops_first(loops)->kind];
-    struct item item = {.loops = loops, .set = kind->set, .class = kind->class, .is_of_set = true, .begins = true};
+    uint32_t set = kind->set == OP_NO_SET ? (uint32_t)c->recorded->sets.set_count : kind->set;
+    struct item item = {.loops = loops, .set = set, .class = kind->class, .is_of_set = true, .begins = true};
     item.cutting = c;
     item.is_metadata = true;
     item.is_loose = loops_is_loose(loops);
@@ -302,6 +303,7 @@ struct group {
     size_t main;          // see stretch.h
     struct loops_seq seq; // of all stretches
     size_t own, own_end;  // items of the large one
+    bool is_gathered;     // that one
     struct item *item;
 };
 
@@ -317,6 +319,7 @@ static int fold_group(struct cutting *c, const struct stretch *stretch, size_t c
             group->main = stretch[i].main;
             group->own = items;
             group->own_end = items + seq.count;
+            group->is_gathered = stretch[i].is_gathered;
         }
         for (size_t k = 0; k < seq.count; k++) FORWARD(array_push(all, items, seq.item[k]));
     }
@@ -350,7 +353,7 @@ static int cut_group(struct cutting *c, const struct stretch *stretch, size_t co
     group.item = items;
     for (size_t i = 0; i < group.seq.count; i++) items[i] = measure(c, &group.seq.item[i]);
     const struct loops_seq own = {group.seq.item + group.own, group.own_end - group.own};
-    join_items(c, &own, items + group.own, stretch->is_gathered);
+    join_items(c, &own, items + group.own, group.is_gathered);
     for (size_t i = 1; i < group.seq.count; i++) {
         if (i <= group.own || i >= group.own_end) items[i].begins = false;
     }

@@ -113,7 +113,7 @@ void files_make_ready(struct replay_thread *thread, const struct replay_backend 
     struct runner *runner = thread->runner;
     if (kind->error || !backend->lacks) return;
     if (kind->class == CLASS_OPEN) {
-        if (kind->layer != LAYER_MPIIO && !(kind->flags & O_CREAT)) wait_for_name(thread, file);
+        if (kind->layer != LAYER_MPIIO && !op_flags_create(kind->flags)) wait_for_name(thread, file);
         return;
     }
     pthread_mutex_lock(&runner->lock);

@@ -103,8 +103,8 @@ static int run_operation(struct replay_thread *thread, const struct model_step *
     int64_t result = do_other(thread, backend, file, step);
     thread->free_at = clock_seconds();
     operations_add_time(runner, step, thread->free_at - start);
-    // The time of a copy is that of both its halves.
-    if (transfers && kind->class == CLASS_WRITE) {
+    // The time of a copy is that of both its halves, which count once in a phase.
+    if (transfers && kind->class == CLASS_WRITE && thread->source_phase != step->phase) {
         operations_add(runner, &runner->time[thread->source_phase].seconds, thread->free_at - start);
     }
     // A call that only looks up names may give another result than in the program: the comparison shows that.

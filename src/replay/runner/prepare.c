@@ -30,13 +30,12 @@ static void note_kind(const struct op_kind *kind, void *context) {
     if (kind->set2 != OP_NO_SET) use[kind->set2].used = use[kind->set2].creates = true; // renamed or linked
     if (kind->set == OP_NO_SET) return;
     struct set_use *of = &use[kind->set];
-    uint32_t create = kind->layer == LAYER_MPIIO ? MPI_CREATE : O_CREAT;
-    bool opens = kind->class == CLASS_OPEN && kind->layer != LAYER_MPIIO;
-    bool is_nameless = opens && (kind->flags & O_TMPFILE) == O_TMPFILE;
-    bool makes = is_nameless || (kind->class == CLASS_OPEN && kind->flags & create);
+    bool is_mpi = kind->layer == LAYER_MPIIO, opens = kind->class == CLASS_OPEN;
+    bool makes = opens && (is_mpi ? kind->flags & MPI_CREATE : op_flags_create(kind->flags));
+    bool opens_directory = opens && !is_mpi && kind->flags & O_DIRECTORY && !op_flags_nameless(kind->flags);
     of->used = true;
     of->creates |= makes || call->effect == EFFECT_CREATE;
-    of->is_directory |= call->subject == SUBJECT_DIRECTORY || (opens && kind->flags & O_DIRECTORY && !is_nameless);
+    of->is_directory |= call->subject == SUBJECT_DIRECTORY || opens_directory;
     of->is_link |= call->subject == SUBJECT_LINK;
     of->opens |= kind->class == CLASS_OPEN;
     of->reads |= kind->class == CLASS_READ;

@@ -115,7 +115,7 @@ static bool has_name(int fd, const char *path) {
 int throttle_state_claim(const struct throttle_state *state, int timeout_ms) {
     struct state_path path = path_of(state->name);
     int fd = open(path.text, O_RDONLY | O_CLOEXEC);
-    RETURN_IF(fd < 0, -errno);
+    RETURN_IF(fd < 0, errno == ENOENT ? ERR_NOTHING : -errno);
     int64_t until_ns = clock_now_ns() + timeout_ms * INT64_C(1000000);
     bool locked;
     while (!(locked = flock(fd, LOCK_EX | LOCK_NB) == 0) && clock_now_ns() < until_ns) {

@@ -22,7 +22,7 @@ int throttle_state_set_loop(struct throttle_state *state, int loop);
 int throttle_state_read(struct throttle_state *state, const char *mount);
 
 // Several processes may find a dead target; one at a time may remove it. Returns a descriptor to close after that, or
-// ERR_NOTHING: another process has removed it.
+// ERR_NOTHING: another process has removed it, or does so for longer than the timeout.
 int throttle_state_claim(const struct throttle_state *state, int timeout_ms);
 void throttle_state_remove(const struct throttle_state *state);
 
