@@ -116,9 +116,9 @@ static int add_pattern(struct page *page) {
     if (written)
         snprintf(over, sizeof over, "; %s were written over what had been written before", human_bytes(written).text);
     if (read) snprintf(again, sizeof again, "; %s were read again", human_bytes(read).text);
-    int code = text_list_add(&page->sentences, "Most bytes belong to %s: %s by %s%s%s%s%s.", name,
-                             human_count(calls, "request").text, human_count(file->users, "process").text, aligned,
-                             turns, over, again);
+    int code = text_list_add(&page->sentences, "The file with the most bytes is %s, %s: %s by %s%s%s%s%s.", name,
+                             human_bytes(bytes_of(file)).text, human_count(calls, "request").text,
+                             human_count(file->users, "process").text, aligned, turns, over, again);
     free(name);
     return code;
 }

@@ -1,6 +1,7 @@
 """`record` and `pack` under bad conditions: the command comes first, the log second."""
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -78,8 +79,16 @@ class LastLine(harness.CommandLineTest):
                'call = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_long)'
                '(ctypes.addressof(ctypes.c_char.from_buffer(place)))\n'
                'assert call(0, fd, ctypes.addressof(memory), 4 << 20) == 4 << 20')
-        done = self.expect(0, 'record', '-o', self.path('log4'), '--', sys.executable, '-ISc', raw, cwd=self.folder)
-        self.assertRegex(done.stderr, rb', 4\.\d+ MiB read unseen\n$')
+        # As `info` tells it, whatever the events: many, of stdio, or past the end of the trace.
+        for more, cap in (('', '1G'), ('for i in range(600000): os.lseek(fd, i, 0)', '1G'), (random, '64k'),
+                          ('libc = ctypes.CDLL(None)\nlibc.fopen.restype = ctypes.c_void_p\nfile = ctypes.c_void_p(libc.fopen(b"big", b"r+"))\n'
+                           'libc.fread(memory, 1, 100, file)\nlibc.fputs(b"text", file)', '1G')):
+            done = self.expect(0, 'record', '--force', '--trace-cap', cap, '-o', self.path('log4'), '--', sys.executable, '-ISc',
+                               f'{raw}\n{more}', cwd=self.folder)
+            unseen = re.search(rb', (4\.\d+ MiB) read unseen\n$', done.stderr)
+            self.assertTrue(unseen, done.stderr)
+            text = ' '.join(self.expect(0, 'info', self.path('log4')).stdout.decode().split())
+            self.assertIn(f' unseen {unseen[1].decode()} read ', text)
 
 
 class StubbornCommand(harness.CommandLineTest):

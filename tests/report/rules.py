@@ -2,6 +2,7 @@
 import importlib.util
 import os
 import shlex
+import tempfile
 
 from place import harness
 
@@ -57,6 +58,11 @@ class RulesTest(harness.CommandLineTest):
 
 class FindingsTest(RulesTest, target.StorageTest):
     """With storage of a known speed."""
+
+    def memory(self):
+        folder = tempfile.TemporaryDirectory(prefix='ioseer-test-', dir='/dev/shm')
+        self.addCleanup(folder.cleanup)
+        return folder.name
 
     @staticmethod
     def why_not():

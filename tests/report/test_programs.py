@@ -158,9 +158,25 @@ class Comparison(harness.CommandLineTest):
             self.assertIn(f'It read {bytes_text(read)} and wrote {bytes_text(written)} with {count_text(len(told.own), "call")}, '
                           f'at {rate_text((read + written) * 1e9 / self.moving_ns)} while any transfer was in progress '
                           f'({time_text(self.moving_ns)}).', text)
+        self.check_largest_file(text)
         flat = ' '.join(self.expect(0, 'report', self.log).stdout.decode('utf-8', 'surrogateescape').split())
         for sentence in summary['sentences'] + summary['not_captured']:
             self.assertIn(' '.join(sentence.split()), flat)
+
+    def check_largest_file(self, text):
+        """Its requests are the transfers that reach the file system; names without a folder stand for several files."""
+        found = re.search(r'The file with the most bytes is (.*?), (\S+ \S+): (.*?) by ([\d,]+ process\w*)', text)
+        requests = {}
+        for event in self.told.of_program(self.told.events):
+            is_request = event['layer'] == 'posix' and event['class'] in figures.MOVES and event['offset'] is not None
+            if is_request and figures.moved(event) and 'call_time' not in event and (event['file'] or '').startswith('/'):
+                requests.setdefault(event['file'], []).append(event)
+        most = max((sum(map(figures.moved, events)) for events in requests.values()), default=0)
+        self.assertEqual(bool(found), bool(most))
+        largest = [events for events in requests.values() if sum(map(figures.moved, events)) == most]
+        told = [(os.path.basename(e[0]['file']), bytes_text(most), count_text(len(e), 'request')) for e in largest]
+        if most:
+            self.assertIn(found.groups()[:3], told)
 
     def check_findings(self):
         findings, summary = self.page['findings'], self.page['summary']

@@ -40,15 +40,10 @@ class RanksTest(rules.FindingsTest):
                 break
         return log
 
-    def fast(self):
-        folder = tempfile.TemporaryDirectory(prefix='ioseer-test-', dir='/dev/shm')
-        self.addCleanup(folder.cleanup)
-        return folder.name
-
     def storage(self, options):
         """Folders with this storage, the slower one last."""
         if options == faults.MEMORY:
-            return self.fast(),
+            return self.memory(),
         if options == faults.HERE_ONLY:
             return self.folder,
         self.emulate(*(faults.SLOW if options == faults.HERE_AND_SLOW else options))
@@ -115,11 +110,11 @@ class RanksTest(rules.FindingsTest):
         self.assertIn('runnable but not running', finding['evidence'][0]['text'])
 
     def test_ranks_that_come_late_in_open_mpi(self):
-        log = self.run_ranks('late', self.fast(), ranks=faults.PAIR, mpi='openmpi')
+        log = self.run_ranks('late', self.memory(), ranks=faults.PAIR, mpi='openmpi')
         self.assertIn('collective-wait', [finding['id'] for finding in self.findings(log)])
 
     def test_hints_are_for_the_library_that_ran(self):
-        log = self.run_ranks('pieces', self.fast(), ranks=min(2, CPUS), mpi='openmpi')
+        log = self.run_ranks('pieces', self.memory(), ranks=min(2, CPUS), mpi='openmpi')
         self.assertNotIn('romio_', str(self.findings(log)))
 
 
