@@ -8,6 +8,7 @@ import collections
 import os
 
 import faults
+import figures
 import rules
 from faults import FAULTS, LATENCY
 from rules import harness
@@ -59,6 +60,34 @@ class FindingsTest(rules.FindingsTest):
         first = self.assert_first('metadata', self.record_program('opens of many files', self.folder))
         self.assertNotIn('server', first['reason'])
         self.assertEqual(first['severity'], 'low')  # served from memory
+
+    def durations(self, log, name, wanted):
+        """In nanoseconds, of the calls of this class on the file; of stats and opens the repeated ones."""
+        return [figures.ns(e['duration']) for e in figures.load(self.expect(0, 'dump', '--json', log).stdout)
+                if e['file'] and os.path.basename(e['file']) == name and wanted(e)]
+
+    def test_stakes(self):
+        """Calls without the pauses of a busy machine: as if all took what the faster nineteen of twenty take on average.
+        ioseer sorts the times into bins a quarter wide."""
+        for finding, program, options, name, classes in (
+                ('stats', 'stats of one file', faults.HERE_ONLY, 'x', ('meta',)),
+                ('opens', 'opens in a loop', faults.HERE_ONLY, 'opened', ('open', 'close')),
+                ('syncs', 'syncs', faults.CACHED, 'synced', ('sync',))):
+            log, stake = self.record_program(program, self.storage(options)), 0
+            for kind in classes:
+                all_ns = self.durations(log, name, lambda e: e['class'] == kind)[1:]
+                kept = sorted(all_ns)[:len(all_ns) - len(all_ns) // 20]
+                stake += sum(kept) / len(kept) * len(all_ns)
+            first = self.assert_first(finding, log)
+            with self.subTest(finding=finding):
+                self.assertTrue(0.98 * stake <= first['seconds'] * 1e9 <= 1.25 * stake, (first['seconds'], stake))
+                if finding == 'syncs':
+                    each = figures.time_text(sum(all_ns) // len(all_ns))
+                    self.assertEqual(first['title'], f'{len(all_ns)} syncs of files that had been synced before, {each} each')
+            self.unmount()
+        log = self.record_program('failed writes', self.folder)
+        failed = self.durations(log, 'full', lambda e: e['class'] == 'write' and (e['errno'] or e['result'] < e['size']))
+        self.assertAlmostEqual(self.assert_first('failed', log)['seconds'] * 1e9, sum(failed), delta=1.5)  # rounded down
 
     def test_slow_file(self):
         fast, slow = self.memory(), self.storage(LATENCY)  # on a disk, a file may be slow by chance

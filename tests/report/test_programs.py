@@ -3,6 +3,7 @@
 events: for programs that people use, for programs that end badly, and for the MPI examples."""
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -187,6 +188,10 @@ class Comparison(harness.CommandLineTest):
             self.assertEqual(float(finding['share']), share)
             most_severe = 'low' if share < 0.01 or ns(finding['seconds']) < 10e6 else 'medium' if share < 0.1 else 'high'
             self.assertIn(finding['severity'], {most_severe, 'low'})  # low if it is in doubt
+            words = shlex.split(finding['check'])
+            if words[1] == 'dump':  # no more than the calls that it shows
+                shown = {event['id'] for event in self.load(*words[1:], '--json')}
+                self.assertLessEqual(ns(finding['seconds']), figures.union([e for e in self.told.events if e['id'] in shown]))
             self.line(f'{time_text(ns(finding["seconds"]))} at stake, {percent_text(share)} of the run time '
                       f'({finding["severity"]})')
 
