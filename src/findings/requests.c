@@ -61,13 +61,26 @@ static void set_class(struct findings *findings, struct finding *finding, unsign
     }
 }
 
-// All small requests of the files with claims: also the few among them that differ in another trait.
-static struct facts_sum small_sum(const struct findings *findings, unsigned direction) {
+// What the calls of the finding are: if both directions have claims, its words are about both.
+static const char *noun_of(const struct finding *finding) {
+    return finding->class == CLASS_READ ? "read" : finding->class == CLASS_WRITE ? "write" : "request";
+}
+
+// The sums of the directions with claims.
+static struct facts_sum sum_of(const struct finding *finding, const struct facts_sum by_direction[FACTS_DIRECTIONS]) {
     struct facts_sum sum = {0};
-    for (size_t i = 0; i < findings->facts->files; i++) {
-        if (findings->of_file[i] > 0) facts_sum_join(&sum, &findings->facts->file[i]->small[direction]);
-    }
+    if (finding->class != CLASS_WRITE) facts_sum_join(&sum, &by_direction[FACTS_READ]);
+    if (finding->class != CLASS_READ) facts_sum_join(&sum, &by_direction[FACTS_WRITE]);
     return sum;
+}
+
+// All small requests of the files with claims: also the few among them that differ in another trait.
+static void sum_small(const struct findings *findings, struct facts_sum sum[FACTS_DIRECTIONS]) {
+    sum[FACTS_READ] = sum[FACTS_WRITE] = (struct facts_sum){0};
+    for (size_t i = 0; i < findings->facts->files; i++) {
+        for (unsigned k = 0; findings->of_file[i] > 0 && k < FACTS_DIRECTIONS; k++)
+            facts_sum_join(&sum[k], &findings->facts->file[i]->small[k]);
+    }
 }
 
 static void show_file(struct findings *findings, struct finding *finding, unsigned direction) {
@@ -76,7 +89,7 @@ static void show_file(struct findings *findings, struct finding *finding, unsign
         struct find_place place = find_transfers(findings, direction);
         place.file = taken.file;
         const struct facts_sum *sum = &taken.file->small[direction];
-        if (i && (finding->class || !sum->calls)) continue;
+        if (!sum->calls || (i && finding->class)) continue;
         find_evidence(findings, finding, place, "%s of %s, %s each", human_count(sum->calls, find_verb(direction)).text,
                       human_bytes(find_mean(sum)).text, find_each(sum).text);
     }
@@ -125,7 +138,9 @@ static bool is_split(const struct findings *findings, unsigned direction, struct
 static void say_split(struct findings *findings, struct finding *finding, unsigned direction,
                       const struct facts_sum *calls) {
     struct find_taken taken = find_taken(findings);
-    struct facts_sum sum = small_sum(findings, direction);
+    struct facts_sum small[FACTS_DIRECTIONS];
+    sum_small(findings, small);
+    struct facts_sum sum = small[direction];
     finding->title =
         find_text(findings, "%s of %s on average: MPI-IO makes %s of each call",
                   human_count(sum.calls, direction ? "tiny write" : "tiny read").text,
@@ -137,6 +152,16 @@ static void say_split(struct findings *findings, struct finding *finding, unsign
     show_file(findings, finding, direction);
 }
 
+static bool at_memory_speed(const struct findings *findings) {
+    double typical_ns = 0;
+    for (size_t i = 0; i < findings->claims; i++) {
+        const struct facts_grain *grain = &findings->facts->grain[findings->claim[i].grain];
+        typical_ns += (double)facts_typical_ns(find_cell(findings, grain)) * (double)grain->sum.calls;
+    }
+    struct facts_sum sum = find_taken(findings).sum;
+    return typical_ns <= (double)facts_memory_ns(find_mean(&sum)) * (double)sum.calls;
+}
+
 // Collective calls combine the pieces of all processes. They cost more than they save where requests are served from
 // memory.
 int find_independent(struct findings *findings, struct finding *finding) {
@@ -145,8 +170,8 @@ int find_independent(struct findings *findings, struct finding *finding) {
     struct find_taken taken = find_taken(findings);
     struct facts_sum calls;
     unsigned direction = more_written(findings);
-    bool is_memory = taken.sum.ns / (int64_t)taken.sum.calls <= facts_memory_ns(find_mean(&taken.sum));
-    if (is_memory || !taken.file || taken.file->users < 2 || !is_split(findings, direction, &calls)) return 0;
+    if (!taken.file || taken.file->users < 2 || at_memory_speed(findings) || !is_split(findings, direction, &calls))
+        return 0;
     say_split(findings, finding, direction, &calls);
     return 1;
 }
@@ -162,9 +187,14 @@ int find_small_requests(struct findings *findings, struct finding *finding) {
         say_split(findings, finding, direction, &calls);
         return 1;
     }
-    struct facts_sum sum = small_sum(findings, direction);
+    struct facts_sum small[FACTS_DIRECTIONS];
+    sum_small(findings, small);
+    struct facts_sum sum = sum_of(finding, small);
     finding->title = find_text(findings, "%s of %s on average: the calls take longer than their bytes",
-                               human_count(sum.calls, direction ? "small write" : "small read").text,
+                               human_count(sum.calls, finding->class == CLASS_READ    ? "small read"
+                                                      : finding->class == CLASS_WRITE ? "small write"
+                                                                                      : "small request")
+                                   .text,
                                human_bytes(find_mean(&sum)).text);
     show_file(findings, finding, direction);
     return 1;
@@ -218,13 +248,12 @@ int find_random(struct findings *findings, struct finding *finding) {
                          "calls of this size in order, so it is assumed that order is the reason";
     struct find_place place = find_transfers(findings, direction);
     place.file = taken.file;
-    struct facts_sum sum = find_taken_of(findings, taken.file);
+    struct facts_sum sum = find_taken_of(findings, taken.file), all = sum_of(finding, taken.file->request);
     finding->title =
-        find_text(findings, "%s at random offsets, %s on average",
-                  human_count(taken.sum.calls, find_verb(direction)).text, human_bytes(find_mean(&taken.sum)).text);
+        find_text(findings, "%s at random offsets, %s on average", human_count(taken.sum.calls, noun_of(finding)).text,
+                  human_bytes(find_mean(&taken.sum)).text);
     find_evidence(findings, finding, place, "%s out of %s of this file do not follow the one before, %s each",
-                  human_count(sum.calls, "").text,
-                  human_count(taken.file->request[direction].calls, find_verb(direction)).text, find_each(&sum).text);
+                  human_count(sum.calls, "").text, human_count(all.calls, noun_of(finding)).text, find_each(&sum).text);
     return 1;
 }
 
@@ -254,14 +283,13 @@ int find_unaligned(struct findings *findings, struct finding *finding) {
     if (found <= 0) return found;
     struct find_taken taken = find_taken(findings);
     unsigned direction = more_written(findings);
-    struct facts_sum sum = find_taken_of(findings, taken.file);
     set_class(findings, finding, direction);
+    struct facts_sum sum = find_taken_of(findings, taken.file), all = sum_of(finding, taken.file->request);
     finding->title = find_text(findings, "%s begin or end inside a block of the file system",
-                               human_count(taken.sum.calls, find_verb(direction)).text);
+                               human_count(taken.sum.calls, noun_of(finding)).text);
     find_evidence(findings, finding, (struct find_place){.file = taken.file, .phase = find_phase(findings, direction)},
                   "%s out of %s are not multiples of %s, %s each; compared with %s that are",
-                  human_count(sum.calls, "").text,
-                  human_count(taken.file->request[direction].calls, find_verb(direction)).text,
+                  human_count(sum.calls, "").text, human_count(all.calls, noun_of(finding)).text,
                   human_bytes(taken.file->file->block_size ? taken.file->file->block_size : 4096).text,
                   find_each(&sum).text, human_count(aligned, "call").text);
     return 1;
@@ -274,8 +302,9 @@ int find_switching(struct findings *findings, struct finding *finding) {
     struct find_taken taken = find_taken(findings);
     unsigned direction = more_written(findings);
     set_class(findings, finding, direction);
-    finding->title = find_text(findings, "%s right after a %s of the same file",
-                               human_count(taken.sum.calls, find_verb(direction)).text, find_verb(!direction));
+    finding->title =
+        find_text(findings, "%s right after a %s of the same file", human_count(taken.sum.calls, noun_of(finding)).text,
+                  finding->class ? find_verb(!direction) : "request of the other direction");
     find_evidence(
         findings, finding, (struct find_place){.file = taken.file, .phase = find_phase(findings, direction)},
         "reads and writes of this file alternate %s; compared with %s that follow their own kind",
