@@ -1,12 +1,14 @@
 #include "findings/facts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/hash.h"
 
 // Whether the file system is in memory.
 static bool is_memory(const struct log_file *file) {
@@ -36,7 +38,7 @@ int facts_init(struct facts *facts, struct log *log) {
         facts->is_stat[id] = call && call_table[call->build_id].effect == EFFECT_STAT;
     }
     const struct log_world *world = log_largest_world(log);
-    if (world) facts->ranks = facts->wall.ranks = world->size;
+    if (world) facts->ranks = world->size;
     return 0;
 }
 
@@ -58,6 +60,7 @@ void facts_free(struct facts *facts) {
     free(facts->use);
     free(facts->grain);
     free(facts->cell);
+    free(facts->trail);
     free(facts->is_stat);
     log_images_free(&facts->images);
     lookup_free(&facts->users);
@@ -65,6 +68,8 @@ void facts_free(struct facts *facts) {
     lookup_free(&facts->use_of);
     lookup_free(&facts->grain_of);
     lookup_free(&facts->cell_of);
+    lookup_free(&facts->trail_of);
+    lookup_free(&facts->meeting_of);
     wall_free(&facts->wall);
 }
 
@@ -112,26 +117,64 @@ static void add_line(struct facts *facts, const struct log_event *event) {
 
 // --- requests
 
-static enum facts_order order_of(const struct facts_use *use, unsigned direction, uint64_t start) {
+static enum facts_order order_of(const struct facts_trail *trail, unsigned direction, uint64_t start) {
     enum { A_LITTLE = 1 << 20 };
-    if (!use->begun[direction] || start == use->end[direction]) return FACTS_NEXT;
-    if ((int64_t)(start - use->start[direction]) == use->displacement[direction]) return FACTS_STRIDED;
-    return start > use->end[direction] && start - use->end[direction] < A_LITTLE ? FACTS_STRIDED : FACTS_RANDOM;
+    if (!trail->begun[direction] || start == trail->end[direction]) return FACTS_NEXT;
+    if ((int64_t)(start - trail->start[direction]) == trail->displacement[direction]) return FACTS_STRIDED;
+    return start > trail->end[direction] && start - trail->end[direction] < A_LITTLE ? FACTS_STRIDED : FACTS_RANDOM;
 }
 
 // A write of what was just read, or a read after such a write.
-static bool is_rewrite(const struct facts_use *use, unsigned direction, uint64_t start, uint64_t end) {
-    if (direction == FACTS_READ) return use->rewriting;
-    return use->last == FACTS_READ + 1 && use->start[FACTS_READ] == start && use->end[FACTS_READ] == end;
+static bool is_rewrite(const struct facts_trail *trail, unsigned direction, uint64_t start, uint64_t end) {
+    if (direction == FACTS_READ) return trail->rewriting;
+    return trail->last == FACTS_READ + 1 && trail->start[FACTS_READ] == start && trail->end[FACTS_READ] == end;
 }
 
-static void move_on(struct facts_use *use, unsigned direction, uint64_t start, uint64_t end) {
-    use->rewriting = direction == FACTS_WRITE && is_rewrite(use, direction, start, end);
-    if (use->begun[direction]) use->displacement[direction] = (int64_t)(start - use->start[direction]);
-    use->begun[direction] = true;
-    use->start[direction] = start;
-    use->end[direction] = end;
-    use->last = (uint8_t)(direction + 1);
+static void move_on(struct facts_trail *trail, unsigned direction, uint64_t start, uint64_t end) {
+    trail->rewriting = direction == FACTS_WRITE && is_rewrite(trail, direction, start, end);
+    if (trail->begun[direction]) trail->displacement[direction] = (int64_t)(start - trail->start[direction]);
+    trail->begun[direction] = true;
+    trail->start[direction] = start;
+    trail->end[direction] = end;
+    trail->last = (uint8_t)(direction + 1);
+}
+
+static int trail_of(struct facts *facts, struct facts_use *use, uint32_t thread, struct facts_trail **trail) {
+    *trail = &use->trail;
+    if (!use->thread) use->thread = thread + 1;
+    if (use->thread == thread + 1) return 0;
+    if (!use->has_threads) use->all = use->trail;
+    use->has_threads = true;
+    uint64_t key = lookup_pair((uint32_t)(use - facts->use), thread);
+    uint32_t at = lookup_find(&facts->trail_of, key);
+    if (at == LOOKUP_NONE) {
+        *trail = &use->all;
+        if (facts->trails == FACTS_MOST_USES) return 0;
+        FORWARD(array_room(facts->trail, facts->trails));
+        FORWARD(lookup_set(&facts->trail_of, key, (uint32_t)facts->trails));
+        at = (uint32_t)facts->trails++;
+        facts->trail[at] = (struct facts_trail){0};
+    }
+    *trail = &facts->trail[at];
+    return 0;
+}
+
+static int add_order(struct facts *facts, const struct log_event *event, struct facts_use *use,
+                     struct facts_traits *traits) {
+    unsigned direction = traits->kind;
+    uint64_t start = event->raw.offset, end = start + log_event_bytes(event);
+    struct facts_trail *trail;
+    FORWARD(trail_of(facts, use, event->thread, &trail));
+    traits->order = order_of(trail, direction, start);
+    if (use->has_threads && order_of(&use->all, direction, start) < traits->order)
+        traits->order = order_of(&use->all, direction, start);
+    // Reads that MPI-IO makes around the pieces of a write do not show the program's pattern.
+    if (traits->sieving) return 0;
+    traits->switched = trail->last && trail->last != direction + 1;
+    traits->rewrite = is_rewrite(trail, direction, start, end);
+    move_on(trail, direction, start, end);
+    if (use->has_threads && trail != &use->all) move_on(&use->all, direction, start, end);
+    return 0;
 }
 
 static void end_together(struct facts_together *together) {
@@ -227,13 +270,10 @@ static int add_request(struct facts *facts, const struct log_event *event, struc
     }
     use->moved[direction] = true;
     traits->size = facts_size(event->raw.size) & 15;
-    traits->order = order_of(use, direction, offset);
     traits->unaligned = is_unaligned(event);
-    // Reads that MPI-IO makes around the pieces of a write show neither the program's pattern nor its data.
-    if (!traits->sieving) {
-        traits->switched = use->last && use->last != direction + 1;
-        traits->rewrite = is_rewrite(use, direction, offset, offset + bytes);
-        move_on(use, direction, offset, offset + bytes);
+    traits->uncached = use->uncached;
+    FORWARD(add_order(facts, event, use, traits));
+    if (!traits->sieving) { // nor do these show the program's data
         add_together(&file->together[direction], event, use->process);
         FORWARD(direction == FACTS_READ ? add_read(file, offset, bytes, event->duration_ns, traits)
                                         : add_write(file, offset, bytes, traits));
@@ -280,6 +320,34 @@ static int add_mpi(struct facts *facts, const struct log_event *event, struct fa
     return 0;
 }
 
+// Which open file of which communicator this is. If it is not known, that of all ranks is assumed.
+static int open_meeting(struct facts *facts, const struct log_event *event, struct facts_use *use) {
+    const struct communicator *comm = event->comm;
+    use->meeting = use->round = 0;
+    if ((comm ? comm->local.size : log_event_attribute(event, ATTRIBUTE_COMM_SIZE)) == 1) return 0;
+    uint64_t key = hash_add(use->file, event->process->world);
+    if (comm) {
+        key = hash_bytes(hash_add(key, comm->local.size), comm->local.members.at,
+                         (size_t)(comm->local.members.end - comm->local.members.at));
+        key = hash_add(key, comm->local.hash);
+    }
+    uint32_t at = lookup_find(&facts->meeting_of, key);
+    if (at == LOOKUP_NONE) {
+        at = (uint32_t)facts->wall.meetings;
+        FORWARD(array_push(facts->wall.meeting, facts->wall.meetings, (struct wall_meeting){0}));
+        FORWARD(lookup_set(&facts->meeting_of, key, at));
+    }
+    use->meeting = at + 1;
+    return 0;
+}
+
+static int meet(struct facts *facts, const struct log_event *event, struct facts_use *use, struct wall_call *call) {
+    if (event->call->class == CLASS_OPEN) FORWARD(open_meeting(facts, event, use));
+    call->meeting = use->meeting;
+    call->round = use->round++;
+    return 0;
+}
+
 // --- the traits of an event
 
 static unsigned kind_of(const struct facts *facts, const struct log_event *event) {
@@ -313,13 +381,16 @@ static bool is_trouble(int error) {
     return false;
 }
 
+static bool is_half(const struct log_event *event) { return call_table[event->call->build_id].form == FORM_HALF; }
+
 // Also notes the error. A write to a file should take all bytes.
 static bool is_failed(struct facts *facts, const struct log_event *event) {
     unsigned class = event->call->class;
     bool moves = log_class_moves(class) || class == CLASS_SYNC || class == CLASS_CLOSE;
-    bool is_half = event->has_parent && !is_below_mpi(event); // of a copy, which takes what there is
-    bool is_short = class == CLASS_WRITE && event->call->layer == LAYER_POSIX && !is_half && !event->raw.error &&
-                    log_event_bytes(event) && log_event_bytes(event) < event->raw.size;
+    bool is_short = class == CLASS_WRITE && event->call->layer == LAYER_POSIX && !event->raw.error &&
+                    log_event_bytes(event) && log_event_bytes(event) < event->raw.size && !is_half(event);
+    // If a copy fails and both files are known, both halves say so.
+    if (event->raw.error && class == CLASS_READ && event->has_parent && is_half(event)) return false;
     if (!event->file || (event->file->type && event->file->type != S_IFREG) || event->call->layer == LAYER_MPIIO ||
         !(is_short || (moves && is_trouble(event->raw.error))))
         return false;
@@ -345,6 +416,9 @@ static int add_traits(struct facts *facts, const struct log_event *event, struct
     if (event->call->layer == LAYER_MPIIO) return add_mpi(facts, event, use);
     if (traits->kind <= KIND_WRITE) return add_request(facts, event, file, use, traits);
     traits->repeated = use->count[traits->kind]++ > 0;
+    if (traits->kind == KIND_OPEN && event->call->layer == LAYER_POSIX &&
+        log_event_attribute(event, ATTRIBUTE_FLAGS) & (O_DIRECT | O_DSYNC))
+        use->uncached = true;
     return 0;
 }
 
@@ -388,9 +462,8 @@ int facts_add(struct facts *facts, const struct log_event *event) {
                              .grain = WALL_NO_GRAIN,
                              .process = number,
                              .is_mpi = event->call->layer >= LAYER_MPIIO,
-                             .is_collective =
-                                 event->call->layer == LAYER_MPIIO && event->call->traits & CALL_COLLECTIVE,
-                             .is_own = !event->has_parent};
+                             .is_own = !event->has_parent,
+                             .is_rank = event->process->has_rank};
     struct facts_file *file;
     struct facts_use *use;
     if (event->process->is_launcher) return 0;
@@ -404,6 +477,7 @@ int facts_add(struct facts *facts, const struct log_event *event) {
     FORWARD(facts_use_of(facts, event, file, &use));
     struct facts_traits traits = {0};
     FORWARD(add_traits(facts, event, file, use, &traits));
+    if (use && file && traits.collective) FORWARD(meet(facts, event, use, &call));
     if (file) storage = file->storage + 1;
     if (use) FORWARD(facts_grain_of(facts, use, traits, storage, &call.grain));
     if (call.grain != WALL_NO_GRAIN) facts_grain_add(facts, call.grain, log_event_bytes(event), event->duration_ns);

@@ -36,7 +36,8 @@ enum facts_kind {
     KIND_COUNT
 };
 
-// Where a request begins, compared with the previous one of the same process and file.
+// Where a request begins, compared with the previous one of the same thread and file, or of the same process and file,
+// whichever is closer: threads read parts of their own, or take the next part of a common list.
 enum facts_order {
     FACTS_NEXT,    // at the end of the previous request; also the first request
     FACTS_STRIDED, // at the same distance as the previous one, or a little further
@@ -73,6 +74,7 @@ struct facts_traits {
     uint32_t sieving : 1;    // a read that MPI-IO makes in order to write
     uint32_t repeated : 1;   // opens, closes, stats, syncs: not the first of this process and file
     uint32_t collective : 1; // MPI-IO
+    uint32_t uncached : 1;   // the process had opened the file with O_DIRECT, O_SYNC or O_DSYNC
 };
 
 struct facts_sum {
@@ -102,7 +104,7 @@ struct facts_grain {
     uint32_t cell; // index
     struct facts_sum sum;
     double wall_ns; // its part of the wall-clock time
-    double late_ns; // of that: waiting for ranks that were not yet in the collective call
+    double late_ns; // of that: waiting for ranks that came later to the collective call
     double left_ns; // not claimed yet
     struct facts_spread spread;
 };
@@ -166,17 +168,27 @@ struct facts_file {
     struct facts_together together[FACTS_DIRECTIONS];
 };
 
-// The use of a file by a process.
-struct facts_use {
-    uint32_t process; // index in the log's table
-    uint32_t file;    // the same; `files` of the facts if there is no file, or its name is not known
-    bool moved[FACTS_DIRECTIONS];
+// The last requests of one thread, or of all threads, in a use.
+struct facts_trail {
     bool begun[FACTS_DIRECTIONS];
     uint64_t end[FACTS_DIRECTIONS];   // of the last request
     uint64_t start[FACTS_DIRECTIONS]; // and its start
     int64_t displacement[FACTS_DIRECTIONS];
     uint8_t last;   // direction of the last request + 1
     bool rewriting; // the last request wrote what the one before it had read
+};
+
+// The use of a file by a process.
+struct facts_use {
+    uint32_t process; // index in the log's table
+    uint32_t file;    // the same; `files` of the facts if there is no file, or its name is not known
+    bool moved[FACTS_DIRECTIONS];
+    bool uncached;
+    bool has_threads;         // several make requests
+    uint32_t thread;          // that made the first request, + 1; 0: none
+    struct facts_trail trail; // of that thread
+    struct facts_trail all;   // of all threads, if there are several
+    uint32_t meeting, round;  // of the collective calls (findings/wall.h)
     uint32_t count[KIND_COUNT];
     uint64_t view_bytes; // bytes per instance of the file view's type; 0: no view
     uint64_t view_pieces;
@@ -210,7 +222,11 @@ struct facts {
     struct lookup users, movers[FACTS_DIRECTIONS]; // of the files: processes that use, read, write them
     struct facts_grain *grain;
     size_t grains;
-    struct lookup grain_of; // use and traits -> index in `grain`
+    struct lookup grain_of;    // use and traits -> index in `grain`
+    struct facts_trail *trail; // of threads that are not the first of their use
+    size_t trails;
+    struct lookup trail_of;   // use and thread -> index in `trail`
+    struct lookup meeting_of; // file and communicator -> index in `wall.meeting`
     struct facts_cell *cell;
     size_t cells;
     struct lookup cell_of;            // storage and traits -> index in `cell`
@@ -248,6 +264,8 @@ void facts_cell_add(struct facts_cell *cell, uint64_t bytes, int64_t ns);
 
 // The cell with these traits; NULL if there is none. Traits that do not belong to a cell do not count.
 const struct facts_cell *facts_cell_find(const struct facts *facts, uint32_t storage, struct facts_traits traits);
+// Whether calls with these traits can be compared across storages.
+bool facts_are_alike(struct facts_traits a, struct facts_traits b);
 // Typical time of one call: the mean without the longest 5 %, which contain the pauses of a busy machine.
 int64_t facts_typical_ns(const struct facts_cell *cell);
 // The part of the time of these calls that exceeds `least_ns` each, without those pauses.

@@ -6,13 +6,16 @@
 
 enum { PEERS = 4 };
 
-static int claim_of(struct findings *findings, const struct facts_file *file, unsigned direction, double wanted_ns) {
+// From the file's requests of this direction; with `alike`, from those with the same traits only.
+static int claim_of(struct findings *findings, const struct facts_file *file, unsigned direction,
+                    const struct facts_traits *alike, double wanted_ns) {
     const struct facts *facts = findings->facts;
     bool *mark = calloc(facts->grains + 1, sizeof *mark);
     RETURN_IF(!mark, -ENOMEM);
     for (size_t i = 0; i < facts->grains; i++) {
         const struct facts_grain *grain = &facts->grain[i];
-        mark[i] = find_is_request(grain) && grain->traits.kind == direction && find_file(findings, grain) == file;
+        mark[i] = find_is_request(grain) && grain->traits.kind == direction && find_file(findings, grain) == file &&
+                  (!alike || facts_are_alike(grain->traits, *alike));
     }
     int code = find_claim_spread(findings, mark, wanted_ns);
     free(mark);
@@ -35,16 +38,16 @@ static int by_mean(const void *a, const void *b) {
     return mean < other ? -1 : mean > other;
 }
 
-// Only files with the same size of requests can be compared. Returns their number; the slowest one is last.
-static size_t collect_peers(const struct findings *findings, unsigned direction, unsigned size,
-                            struct file_times *times) {
+// Only requests of the same size, order and so on can be compared. Returns the number of files with such requests; the
+// slowest one is last.
+static size_t collect_peers(const struct findings *findings, struct facts_traits alike, struct file_times *times) {
     const struct facts *facts = findings->facts;
     size_t count = 0;
     for (size_t i = 0; i <= facts->files; i++) times[i] = (struct file_times){0};
     for (size_t i = 0; i < facts->grains; i++) {
         const struct facts_grain *grain = &facts->grain[i];
         struct file_times *own = &times[find_use(findings, grain)->file];
-        if (!find_is_request(grain) || grain->traits.kind != direction || grain->traits.size != size) continue;
+        if (!find_is_request(grain) || !facts_are_alike(grain->traits, alike)) continue;
         own->file = find_file(findings, grain);
         facts_sum_join(&own->sum, &grain->sum);
         facts_spread_join(&own->spread, &grain->spread);
@@ -65,10 +68,11 @@ static bool is_slow(const struct file_times *slowest, const struct file_times *n
            facts_factor(&slowest->spread, &next->spread) > LIMIT_SLOWER;
 }
 
-static int say_slow_file(struct findings *findings, struct finding *finding, unsigned direction,
+static int say_slow_file(struct findings *findings, struct finding *finding, struct facts_traits alike,
                          const struct file_times *slowest, const struct file_times *middle) {
+    unsigned direction = alike.kind;
     double factor = facts_factor(&slowest->spread, &middle->spread);
-    FORWARD(claim_of(findings, slowest->file, direction, slowest->wall_ns * (1 - 1 / factor)));
+    FORWARD(claim_of(findings, slowest->file, direction, &alike, slowest->wall_ns * (1 - 1 / factor)));
     finding->class = direction ? CLASS_WRITE : CLASS_READ;
     finding->title = find_text(findings, "%ss of one file are %.1f times slower than those of similar files",
                                direction ? "Write" : "Read", factor);
@@ -84,15 +88,25 @@ static int say_slow_file(struct findings *findings, struct finding *finding, uns
     return findings->claims > 0;
 }
 
+// Whether this is a cell of requests, and the first one with these traits: other storages may have one, too.
+static bool is_first(const struct facts *facts, size_t cell) {
+    if (facts->cell[cell].traits.kind > KIND_WRITE) return false;
+    size_t at = 0;
+    while (!facts_are_alike(facts->cell[at].traits, facts->cell[cell].traits)) at++;
+    return at == cell;
+}
+
 int find_slow_file(struct findings *findings, struct finding *finding) {
+    const struct facts *facts = findings->facts;
     int found = 0;
-    struct file_times *times = malloc((findings->facts->files + 1) * sizeof *times);
+    struct file_times *times = malloc((facts->files + 1) * sizeof *times);
     RETURN_IF(!times, -ENOMEM);
-    for (unsigned at = 0; !found && at < FACTS_DIRECTIONS * FACTS_SIZES; at++) {
-        unsigned direction = at / FACTS_SIZES;
-        size_t count = collect_peers(findings, direction, at % FACTS_SIZES, times);
+    for (size_t i = 0; !found && i < facts->cells; i++) {
+        if (!is_first(facts, i)) continue;
+        struct facts_traits alike = facts->cell[i].traits;
+        size_t count = collect_peers(findings, alike, times);
         if (count < PEERS || !is_slow(&times[count - 1], &times[count - 2])) continue;
-        found = say_slow_file(findings, finding, direction, &times[count - 1], &times[(count - 1) / 2]);
+        found = say_slow_file(findings, finding, alike, &times[count - 1], &times[(count - 1) / 2]);
     }
     free(times);
     return found;
@@ -127,7 +141,7 @@ int find_contention(struct findings *findings, struct finding *finding) {
             look_at_shared(facts->file[i], direction, &shared);
     }
     if (!shared.file) return 0;
-    FORWARD(claim_of(findings, shared.file, shared.direction, shared.stake_ns));
+    FORWARD(claim_of(findings, shared.file, shared.direction, NULL, shared.stake_ns));
     const struct facts_sum *sum = shared.file->together[shared.direction].sum;
     finding->class = shared.direction ? CLASS_WRITE : CLASS_READ;
     finding->title = find_text(findings,

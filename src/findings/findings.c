@@ -53,8 +53,9 @@ static const struct row {
      "surround it.",
      "ioseer dump WHO LOG"},
     {"slow-file", find_slow_file, "time of this file's requests beyond that of similar requests of the median file",
-     "Requests of the same size take longer here, in several parts of the run: the file is on a slower or busier part "
-     "of the storage.",
+     "Requests of the same size and order take longer here, in several parts of the run: the file may be on a slower "
+     "or "
+     "busier part of the storage.",
      "Check where the file is. Write it again elsewhere and compare.", "ioseer dump --layer posix CLASS FILES LOG"},
     {"contention", find_contention,
      "time during which several processes use the file, beyond the time of the same bytes when one process is alone",
@@ -229,15 +230,24 @@ static int compare(const void *a, const void *b) {
     return left->ns > right->ns ? -1 : left->ns < right->ns;
 }
 
-// Ranks do I/O at the same time or one after the other. What findings claim should not exceed the I/O time of the rank
-// with the most, which is what a reader compares it with.
-static double scale_of(const struct facts *facts) {
+// Ranks do I/O at the same time or one after the other. What findings claim from them should not exceed the I/O time of
+// the rank with the most, which is what a reader compares it with.
+static double scale_of_ranks(const struct facts *facts) {
     int64_t most_ns = 0;
     for (size_t i = 0; facts->ranks && i < facts->processes; i++) {
         const struct facts_process *process = &facts->process[i];
         if (process->process->has_rank && process->io_ns > most_ns) most_ns = process->io_ns;
     }
-    return most_ns && (double)most_ns < facts->wall.any_ns ? (double)most_ns / facts->wall.any_ns : 1;
+    double any_ns = facts->wall.any_rank_ns;
+    return most_ns && (double)most_ns < any_ns ? (double)most_ns / any_ns : 1;
+}
+
+static double stake_ns(const struct findings *findings) {
+    const struct facts *facts = findings->facts;
+    double scale = scale_of_ranks(facts), ns = 0;
+    for (size_t i = 0; i < facts->processes; i++)
+        ns += findings->of_process[i] * (facts->process[i].process->has_rank ? scale : 1);
+    return ns;
 }
 
 static enum finding_severity severity_of(const struct finding *finding) {
@@ -249,7 +259,7 @@ static enum finding_severity severity_of(const struct finding *finding) {
 // Returns 1 if the finding is worth telling.
 static int judge(struct findings *findings, struct finding *finding, const char *log_path) {
     double run_ns = findings->facts->run_ns > 0 ? (double)findings->facts->run_ns : 1;
-    double ns = find_taken(findings).ns * scale_of(findings->facts);
+    double ns = stake_ns(findings);
     finding->ns = (int64_t)(ns < run_ns ? ns : run_ns);
     finding->share = (double)finding->ns / run_ns;
     bool is_small = finding->share < LIMIT_LEAST_SHARE || ns < LIMIT_LEAST_NS;

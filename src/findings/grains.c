@@ -102,10 +102,16 @@ static uint32_t bits_of(struct facts_traits traits) {
 }
 
 // Who called, and what the same process had done before, does not change how long the storage takes.
-static uint64_t cell_key(uint32_t storage, struct facts_traits traits) {
+static uint32_t cell_bits(struct facts_traits traits) {
     traits.rewrite = traits.again = traits.below = traits.repeated = 0;
-    return lookup_pair(storage, bits_of(traits));
+    return bits_of(traits);
 }
+
+static uint64_t cell_key(uint32_t storage, struct facts_traits traits) {
+    return lookup_pair(storage, cell_bits(traits));
+}
+
+bool facts_are_alike(struct facts_traits a, struct facts_traits b) { return cell_bits(a) == cell_bits(b); }
 
 const struct facts_cell *facts_cell_find(const struct facts *facts, uint32_t storage, struct facts_traits traits) {
     uint32_t at = lookup_find(&facts->cell_of, cell_key(storage, traits));

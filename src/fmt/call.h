@@ -67,7 +67,12 @@ enum call_count {
 // Where in the file a transfer takes place. Ordered calls of MPI-IO use the shared pointer and are collective.
 enum call_pointer { POINTER_INDIVIDUAL, POINTER_EXPLICIT, POINTER_SHARED };
 
-enum call_form { FORM_BLOCKING, FORM_NONBLOCKING, FORM_SPLIT };
+enum call_form {
+    FORM_BLOCKING,
+    FORM_NONBLOCKING,
+    FORM_SPLIT,
+    FORM_HALF, // one side of a copy inside the kernel, which moves what there is
+};
 
 // What a call does to names. Opens are not here: their flags say whether they create.
 enum call_effect {

@@ -57,15 +57,15 @@ static void before(const char *folder) {
     for (int i = 0; i < (rank ? 1 : ROUNDS / 2); i++) put(fd, RECORD, (long long)i * RECORD);
 }
 
-// Pieces of all ranks alternate; collective calls exchange them first.
-static void pieces(const char *folder, int calls) {
+// Pieces of all ranks alternate; collective calls exchange them first. With MPI_COMM_SELF each rank has its own file.
+static void pieces(const char *folder, MPI_Comm comm, int calls) {
     MPI_File file;
     MPI_Datatype type;
     enum { PARTS = 4, PART = PIECE * PIECES / PARTS }; // so few that independent calls are faster
-    snprintf(name, sizeof name, "%s/pieces", folder);
+    snprintf(name, sizeof name, "%s/pieces.%d", folder, comm == MPI_COMM_SELF ? rank : 0);
     MPI_Type_vector(PARTS, PART, PART * ranks, MPI_CHAR, &type);
     MPI_Type_commit(&type);
-    if (MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file)) exit(1);
+    if (MPI_File_open(comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file)) exit(1);
     MPI_File_set_view(file, (MPI_Offset)rank * PART, MPI_CHAR, type, "native", MPI_INFO_NULL);
     for (int i = 0; i < calls; i++) MPI_File_write_all(file, own, PARTS * PART, MPI_CHAR, MPI_STATUS_IGNORE);
     MPI_File_close(&file);
@@ -158,7 +158,7 @@ int main(int argc, char **argv) {
     if (!strcmp(fault, "uneven")) uneven(folder, 8);
     if (!strcmp(fault, "even")) uneven(folder, 1);
     if (!strcmp(fault, "before")) before(folder);
-    if (!strcmp(fault, "pieces")) pieces(folder, 1000);
+    if (!strcmp(fault, "pieces")) pieces(folder, MPI_COMM_WORLD, 1000);
     if (!strcmp(fault, "sieve") && rank == 0) sieve(folder);
     if (!strcmp(fault, "rows")) rows(folder, false);
     if (!strcmp(fault, "rows-together")) rows(folder, true);
@@ -166,6 +166,7 @@ int main(int argc, char **argv) {
     if (!strcmp(fault, "apart")) together(folder, false);
     if (!strcmp(fault, "large")) large(folder);
     if (!strcmp(fault, "late")) late(folder);
+    if (!strcmp(fault, "alone")) pieces(folder, MPI_COMM_SELF, 4000);
     MPI_Finalize();
     return 0;
 }

@@ -36,7 +36,7 @@ static void collect(struct wall *wall, int64_t to_ns, struct parts *parts) {
 
 static void test_time_is_divided(void **state) {
     (void)state;
-    struct wall wall = {.ranks = 2};
+    struct wall wall = {0};
     struct parts parts = {0};
     assert_int_equal(wall_begin(&wall, &(struct wall_call){.end_ns = 100, .grain = 0}), 0);
     collect(&wall, 40, &parts);
@@ -51,12 +51,16 @@ static void test_time_is_divided(void **state) {
     wall_free(&wall);
 }
 
+static struct wall with_meetings(size_t count) {
+    return (struct wall){.meeting = calloc(count, sizeof(struct wall_meeting)), .meetings = count};
+}
+
 // Two ranks in a collective call, the second comes later, and one of them makes a request.
 static void test_calls_of_mpi_get_what_requests_leave(void **state) {
     (void)state;
-    struct wall wall = {.ranks = 2};
+    struct wall wall = with_meetings(1);
     struct parts parts = {0};
-    struct wall_call call = {.end_ns = 100, .grain = 0, .is_mpi = true, .is_collective = true};
+    struct wall_call call = {.end_ns = 100, .grain = 0, .is_mpi = true, .meeting = 1};
     assert_int_equal(wall_begin(&wall, &call), 0);
     collect(&wall, 20, &parts);
     call.grain = 1;
@@ -72,10 +76,50 @@ static void test_calls_of_mpi_get_what_requests_leave(void **state) {
     wall_free(&wall);
 }
 
+// Collective calls on two files, of one rank each; and two rounds of one file, of which a rank leaves the first early.
+static void test_who_is_late(void **state) {
+    (void)state;
+    struct wall wall = with_meetings(3);
+    struct parts parts = {0};
+    struct wall_call call = {.end_ns = 100, .grain = 0, .is_mpi = true, .meeting = 1};
+    assert_int_equal(wall_begin(&wall, &call), 0);
+    collect(&wall, 50, &parts);
+    call = (struct wall_call){.end_ns = 150, .grain = 0, .is_mpi = true, .meeting = 2};
+    assert_int_equal(wall_begin(&wall, &call), 0);
+    collect(&wall, 200, &parts);
+    assert_true(parts.late[0] == 0);
+    call = (struct wall_call){.end_ns = 260, .grain = 1, .is_mpi = true, .meeting = 3};
+    assert_int_equal(wall_begin(&wall, &call), 0);
+    collect(&wall, 220, &parts);
+    call = (struct wall_call){.end_ns = 230, .grain = 2, .is_mpi = true, .meeting = 3};
+    assert_int_equal(wall_begin(&wall, &call), 0);
+    collect(&wall, 240, &parts);
+    call = (struct wall_call){.end_ns = 300, .grain = 3, .is_mpi = true, .meeting = 3, .round = 1};
+    assert_int_equal(wall_begin(&wall, &call), 0);
+    collect(&wall, INT64_MAX, &parts);
+    assert_about(parts.late[1], 20);
+    assert_true(parts.late[2] == 0 && parts.late[3] == 0);
+    wall_free(&wall);
+}
+
+// A rank's time is also told apart from that of other processes.
+static void test_time_of_ranks(void **state) {
+    (void)state;
+    struct wall wall = {0};
+    struct parts parts = {0};
+    assert_int_equal(wall_begin(&wall, &(struct wall_call){.end_ns = 100, .is_rank = true}), 0);
+    collect(&wall, 60, &parts);
+    assert_int_equal(wall_begin(&wall, &(struct wall_call){.end_ns = 400}), 0);
+    collect(&wall, INT64_MAX, &parts);
+    assert_about(wall.any_rank_ns, 100);
+    assert_about(wall.any_ns, 400);
+    wall_free(&wall);
+}
+
 // Random calls: their parts always add up to the time with any call.
 static void test_parts_add_up(void **state) {
     (void)state;
-    struct wall wall = {.ranks = 8};
+    struct wall wall = with_meetings(1);
     struct parts parts = {0};
     uint32_t random = 1;
     int64_t now_ns = 0, until_ns = 0, any_ns = 0;
@@ -85,7 +129,7 @@ static void test_parts_add_up(void **state) {
         int64_t end_ns = now_ns + (random >> 8 & 255);
         collect(&wall, now_ns, &parts);
         const struct wall_call call = {
-            .end_ns = end_ns, .grain = i % 4, .is_mpi = i % 3 == 0, .is_collective = i % 6 == 0};
+            .end_ns = end_ns, .grain = i % 4, .is_mpi = i % 3 == 0, .meeting = i % 6 == 0, .round = i / 12};
         assert_int_equal(wall_begin(&wall, &call), 0);
         if (end_ns > until_ns) {
             any_ns += end_ns - (now_ns > until_ns ? now_ns : until_ns);
@@ -139,6 +183,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_time_is_divided),
         cmocka_unit_test(test_calls_of_mpi_get_what_requests_leave),
+        cmocka_unit_test(test_who_is_late),
+        cmocka_unit_test(test_time_of_ranks),
         cmocka_unit_test(test_parts_add_up),
         cmocka_unit_test(test_typical),
         cmocka_unit_test(test_a_difference_must_be_sure),
