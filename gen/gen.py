@@ -125,6 +125,43 @@ def write_shims(tables):
     yield '    default: return system_call_real(number, argument);\n    }\n}'
 
 
+# Pointers of the program that probes read after the call, by role or name; the tracer copies what they point to.
+COPIED = {'path': 'tracer_text(0, word[{i}])', 'path2': 'tracer_text(1, word[{i}])',
+          'iov': 'tracer_copy(0, word[{i}], (size_t)word[{i} + 1] * sizeof(struct iovec))',
+          'in_offset': 'tracer_copy(0, word[{i}], sizeof(off_t))', 'out_offset': 'tracer_copy(1, word[{i}], sizeof(off_t))',
+          'how': 'tracer_copy(0, word[{i}], sizeof(struct open_how))'}
+
+
+def write_traced_half(call, number, kind, parameters, body):
+    yield f"static {'bool' if kind == 'before' else 'void'} {kind}_{number}({parameters})\n{{"
+    for i, p in enumerate(call.params + ([call.extra] if call.extra else [])):
+        copied = COPIED.get(p.role or p.name) if kind == 'after' else None
+        value = copied.format(i=i) if copied else f'word[{i}]'
+        yield f'    {p.type} {p.name} = ({p.type}){value};\n    (void){p.name};'
+    yield f'    (void)word;\n    {body};\n}}'
+
+
+def write_traced_calls(tables):
+    """The two halves of each system call that is an event, for the tracer. Descriptors that are not files are not here:
+    the tracer sees every close, so a number never keeps the name of a file."""
+    yield '#include "rec/tracer/traced_call.h"\n\n#include <errno.h>\n#include <sys/syscall.h>\n'
+    numbers = []
+    for call in tables.calls:
+        for number in [call.name] if call.is_sys else call.options.get('sys', []):
+            if call.cls == '-':
+                continue
+            numbers.append(number)
+            enter, leave = (half.replace('(&probe', '(probe') for half in tables.probe_calls(call))
+            yield f'#ifdef SYS_{number}'
+            yield from write_traced_half(call, number, 'before', 'struct probe *probe, const long word[6]', f'return {enter}')
+            leave = f'{call.ret} result = ({call.ret})returned;\n    (void)result;\n    {leave}'
+            yield from write_traced_half(call, number, 'after', 'struct probe *probe, const long word[6], long returned', leave)
+            yield '#endif\n'
+    yield 'const struct traced_call traced_calls[TRACED_CALLS] = {'
+    yield from (f'#ifdef SYS_{n}\n    [SYS_{n}] = {{before_{n}, after_{n}}},\n#endif' for n in numbers)
+    yield '};'
+
+
 def write_map(tables):
     yield '{\nglobal:'
     yield from (f'    {name};' for call in tables.exported + tables.mpi for name in call.symbols())
@@ -149,7 +186,7 @@ def write_page(tables):
 
 
 WRITERS = {'calls.h': write_calls_header, 'calls_table.c': write_calls_table, 'real_functions.h': write_real_header,
-           'shims.c': write_shims, 'libioseer.map': write_map, 'symbols.txt': write_symbols,
+           'shims.c': write_shims, 'traced_calls.c': write_traced_calls, 'libioseer.map': write_map, 'symbols.txt': write_symbols,
            'libioseer.wrap': write_wrap, 'captured.md': write_page}
 
 

@@ -65,16 +65,17 @@ static void json_event(struct json_out *json, struct log *log, const struct log_
     const struct log_process *process = event->process;
     const struct log_call *call = event->call;
     json_object(json);
-    json_members(
-        json, m_number("id", event->id), m_number_if("parent", event->has_parent, event->parent),
-        m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid), m_number("tid", raw->tid),
-        m_text("host", process->host), m_text("layer", call_layer_name(call->layer)), m_text("op", call->name),
-        m_text("class", call_class_name(call->class)), m_text("file", event->file ? event->file->name : NULL),
-        m_number_if("offset", raw->has_offset, raw->offset),
-        m_number_if("size", call->traits & CALL_HAS_SIZE, raw->size),
-        m_signed_if("result", raw->has_result, raw->result), m_signed("errno", log_event_errno(event)),
-        m_number("tick", raw->tick), m_seconds("start", event->start_ns), m_seconds("duration", event->duration_ns),
-        m_bool("collective", call->traits & CALL_COLLECTIVE), m_text("line", event->line));
+    json_members(json, m_number("id", event->id), m_number_if("parent", event->has_parent, event->parent),
+                 m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid),
+                 m_number("tid", raw->tid), m_text("host", process->host),
+                 m_text("layer", call_layer_name(call->layer)), m_text("op", call->name),
+                 m_text("class", call_class_name(call->class)), m_text("file", event->file ? event->file->name : NULL),
+                 m_number_if("offset", raw->has_offset, raw->offset),
+                 m_number_if("size", call->traits & CALL_HAS_SIZE, raw->size),
+                 m_signed_if("result", raw->has_result, raw->result), m_signed("errno", log_event_errno(event)),
+                 m_number("tick", raw->tick), m_seconds("start", event->start_ns),
+                 m_seconds("duration", event->duration_ns), m_bool("collective", call->traits & CALL_COLLECTIVE),
+                 m_text("line", event->line), m_text("via", describe_via(process->via)));
     if (raw->handle) key_number(json, "handle", raw->handle);
     if (raw->error) key_text(json, "error", describe_error(event));
     json_attributes(json, event);

@@ -330,6 +330,7 @@ static const char *loss_noun(unsigned reason) {
     case LOSS_NO_PLUGIN: return "process";
     case LOSS_SANDBOX: return "thread";
     case LOSS_MAPPINGS: return "mapping";
+    case LOSS_NOT_FOLLOWED: return "program";
     default: return "event";
     }
 }

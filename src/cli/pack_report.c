@@ -51,17 +51,29 @@ static void print_caps(const struct log *log) {
     if (has_common_name) fputs(", files past the cap have one name (--file-cap)", stderr);
 }
 
+static void print_why(const struct pack_result *result) {
+    if (result->unfollowed) {
+        fprintf(stderr, " (%s not followed: %s)", human_count(result->unfollowed, "program").text,
+                result->unfollowed_why);
+    } else {
+        fputs(" (system calls of a program's own? --ptrace follows them)", stderr);
+    }
+}
+
 // The C library itself reads a little that nobody misses.
-static void print_unseen(const struct coverage *coverage) {
-    enum { LEAST_BYTES = 1 << 20 };
+static void print_unseen(const struct coverage *coverage, const struct pack_result *result) {
+    const uint64_t least_bytes = result->unfollowed ? 1 : 1 << 20;
+    bool is_unseen = false;
     static const char *const verb[DIRECTION_COUNT] = {"read", "written"};
     const double least_share = 0.01;
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
         uint64_t unseen = coverage_remainder(coverage, direction);
         double seen;
-        if (unseen < LEAST_BYTES || !coverage_fraction(coverage, direction, &seen) || 1 - seen < least_share) continue;
+        if (unseen < least_bytes || !coverage_fraction(coverage, direction, &seen) || 1 - seen < least_share) continue;
         fprintf(stderr, ", %s %s unseen", human_bytes(unseen).text, verb[direction]);
+        is_unseen = true;
     }
+    if (is_unseen) print_why(result);
 }
 
 // The packer has counted the bytes of the events, so none must be read again.
@@ -71,12 +83,12 @@ static void print_missing(const char *log_path, const struct pack_result *result
     if (log_open(&log, log_path) < 0) return;
     print_caps(log);
     memcpy(coverage.captured, result->counted, sizeof coverage.captured);
-    if (coverage_finish(&coverage, log) == 0) print_unseen(&coverage);
+    if (coverage_finish(&coverage, log) == 0) print_unseen(&coverage, result);
     log_close(log);
 }
 
 void pack_report_result(const char *log_path, const char *program, const struct pack_result *result) {
-    if (!result->processes && !result->unrecorded && !result->damaged_bytes) {
+    if (!result->processes && !result->unrecorded && !result->damaged_bytes && !result->unfollowed) {
         fprintf(stderr, "ioseer: %s: nothing recorded: the recorder was not loaded; see 'ioseer doctor %s'\n", log_path,
                 program);
         return;

@@ -82,7 +82,11 @@ enum process_key {
     PROCESS_IO_NS = 35, // time in calls after the end of the trace; absent if it, and communication, was not counted
     PROCESS_CPUS = 36,  // processors that it may run on
     PROCESS_CPU_WAIT_NS = 37, // how long its main thread was runnable but did not run; absent if unknown
+    PROCESS_VIA = 38,         // enum process_via; absent: by the preload library
 };
+
+// How a process was recorded.
+enum process_via { VIA_PRELOAD = 0, VIA_PTRACE = 1, VIA_COUNT };
 
 // How a process ended, if that was seen.
 enum process_exit {
@@ -145,13 +149,15 @@ enum loss_reason {
     LOSS_MAPPINGS = 12,     // mappings of files that did not fit the recorder's table: syncs and unmaps are not seen
     LOSS_TABLE_FULL = 13,   // datatypes, hints and communicators after their cap: events do not have them
     LOSS_NO_PLUGIN = 14,    // processes with an MPI for which the recorder has no plugin, or one of another build
+    LOSS_NOT_FOLLOWED =
+        15, // programs that no library can be preloaded into and that were not followed; the text says why
 };
 
 // Whether events of the trace were lost. Other reasons lose only a file's name, or counters, or count processes.
 static inline bool loss_is_of_events(unsigned reason) {
     return reason != LOSS_FILE_CAP && reason != LOSS_NO_NAME && reason != LOSS_COUNTERS_FULL &&
            reason != LOSS_NO_SPILL && reason != LOSS_SANDBOX && reason != LOSS_MAPPINGS && reason != LOSS_TABLE_FULL &&
-           reason != LOSS_NO_PLUGIN;
+           reason != LOSS_NO_PLUGIN && reason != LOSS_NOT_FOLLOWED;
 }
 
 // Why bytes were left out on purpose.

@@ -15,8 +15,13 @@
 #include "fmt/records.h"
 #include "fmt/stream.h"
 
-#define SPILL_SUFFIX ".spill"             // of the file names
-#define SPILL_LOST_SUFFIX ".lost"         // of the link that a process leaves if it cannot make one
+#define SPILL_SUFFIX ".spill"                 // of the file names
+#define SPILL_LOST_SUFFIX ".lost"             // of the link that a process leaves if it cannot make one
+#define SPILL_UNFOLLOWED_SUFFIX ".unfollowed" // of a link for each program that runs unseen; it points to the reason
+// Reasons
+#define UNFOLLOWED_RIGHTS "set-user-id"
+#define UNFOLLOWED_UNWANTED "--no-ptrace"
+#define UNFOLLOWED_FORBIDDEN "ptrace is not permitted"
 #define SPILL_MAGIC 0x3150534545534f49ull // "IOSEESP1"
 #define SPILL_CHUNK_MAGIC 0x4b4e4843u     // "CHNK"
 

@@ -32,9 +32,15 @@ const char *describe_loss(unsigned reason) {
         [LOSS_MAPPINGS] = "of files beyond the recorder's table: their syncs and unmaps are not recorded",
         [LOSS_TABLE_FULL] = "with a datatype or hints after the cap: recorded without them",
         [LOSS_NO_PLUGIN] = "without a plugin of this build for their MPI: none of its calls are recorded",
+        [LOSS_NOT_FOLLOWED] = "into which no recorder can be loaded ran unseen",
     };
     const char *text = reason < sizeof texts / sizeof *texts ? texts[reason] : NULL;
     return text ? text : "for an unknown reason";
+}
+
+const char *describe_via(enum process_via via) {
+    static const char *const texts[VIA_COUNT] = {"preload", "ptrace"};
+    return via < VIA_COUNT ? texts[via] : NULL;
 }
 
 const char *describe_left_out(unsigned reason) {

@@ -79,6 +79,7 @@ struct log_process {
     uint64_t raw_rings;   // io_urings made without liburing
     unsigned trace_ended; // enum loss_reason; 0: the trace is complete
     uint64_t cpus;        // that it may run on; 0: unknown
+    enum process_via via; // VIA_COUNT: in a way that this version does not know
     bool cpu_wait_known;
     int64_t cpu_wait_ns; // its main thread was runnable but did not run
     // Communication that is not in the events: from after the trace, or after the last event of a process that was

@@ -69,6 +69,21 @@ static DIR *open_entries(int dir_fd) {
     return dir;
 }
 
+// The mark is a link that points to the reason.
+static int add_unfollowed(struct pack *pack, const char *name) {
+    struct pack_unfollowed fresh = {.count = 1};
+    ssize_t len = readlinkat(pack->dir_fd, name, fresh.why, sizeof fresh.why - 1);
+    if (len < 0) return 0;
+    pack->result.unfollowed++;
+    memcpy(pack->result.unfollowed_why, fresh.why, sizeof fresh.why);
+    for (size_t i = 0; i < pack->unfollowed_count; i++) {
+        if (strcmp(pack->unfollowed[i].why, fresh.why)) continue;
+        pack->unfollowed[i].count++;
+        return 0;
+    }
+    return array_push(pack->unfollowed, pack->unfollowed_count, fresh);
+}
+
 static int load_directory(struct pack *pack) {
     int code = 0;
     const struct dirent *entry;
@@ -77,6 +92,7 @@ static int load_directory(struct pack *pack) {
     while (code == 0 && (entry = readdir(dir))) {
         if (ends_in(entry->d_name, SPILL_SUFFIX)) code = add_spill(pack, entry->d_name);
         if (ends_in(entry->d_name, SPILL_LOST_SUFFIX)) pack->result.unrecorded++;
+        if (ends_in(entry->d_name, SPILL_UNFOLLOWED_SUFFIX)) code = add_unfollowed(pack, entry->d_name);
         if (ends_in(entry->d_name, PACK_DEVICES_SUFFIX)) code = pack_load_devices(pack, entry->d_name);
     }
     closedir(dir);
@@ -171,6 +187,7 @@ static int write_log(struct pack *pack) {
     FORWARD(for_each_spill(pack, pack_write_events));
     FORWARD(for_each_spill(pack, pack_write_counters));
     if (pack->result.unrecorded) pack_write_loss(pack, NULL, LOSS_NO_SPILL, pack->result.unrecorded, 0);
+    for (size_t i = 0; i < pack->unfollowed_count; i++) pack_write_unfollowed(pack, &pack->unfollowed[i]);
     if (pack->unreadable_bytes) pack_write_loss(pack, NULL, LOSS_DAMAGED, 0, pack->unreadable_bytes);
     pack->result.damaged_bytes += pack->unreadable_bytes;
     return 0;
@@ -197,6 +214,7 @@ static void free_pack(struct pack *pack) {
     free(pack->process);
     free(pack->child_end);
     free(pack->call_written);
+    free(pack->unfollowed);
     file_table_free(&pack->files);
     intern_free(&pack->datatypes);
     intern_free(&pack->hints);

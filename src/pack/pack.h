@@ -55,11 +55,13 @@ struct pack_options {
 
 struct pack_result {
     uint64_t events;
-    uint64_t processes;  // a process that calls exec counts once
-    uint64_t running;    // of these, still running
-    uint64_t unrecorded; // processes that could not make their spill file
-    uint64_t bytes[2];   // read, written by the recorded calls
-    uint64_t counted[2]; // of these, by system calls whose bytes the kernel counts
+    uint64_t processes;      // a process that calls exec counts once
+    uint64_t running;        // of these, still running
+    uint64_t unrecorded;     // processes that could not make their spill file
+    uint64_t unfollowed;     // programs that no recorder can be loaded into and that ran unseen
+    char unfollowed_why[64]; // one of the reasons
+    uint64_t bytes[2];       // read, written by the recorded calls
+    uint64_t counted[2];     // of these, by system calls whose bytes the kernel counts
     uint64_t lost_events;
     uint64_t damaged_bytes;
     uint64_t log_bytes;

@@ -56,6 +56,12 @@ struct pack_child_end {
     int status;
 };
 
+// Programs that ran unseen for the same reason.
+struct pack_unfollowed {
+    char why[64];
+    uint64_t count;
+};
+
 struct pack {
     const struct pack_job *job; // NULL without `record`
     const struct pack_options *options;
@@ -75,8 +81,10 @@ struct pack {
     size_t child_end_count;
     struct bytes devices; // RECORD_DEVICE records as the hosts' monitors left them
     uint32_t streams;
-    bool *call_written;        // by number: the log has a record of this call
-    struct bytes payload;      // of the current chunk
+    bool *call_written;   // by number: the log has a record of this call
+    struct bytes payload; // of the current chunk
+    struct pack_unfollowed *unfollowed;
+    size_t unfollowed_count;
     uint64_t unreadable_bytes; // of files without a good header
     uint64_t done_bytes;
     uint64_t all_bytes;
@@ -107,6 +115,7 @@ void pack_write_unique(struct pack *pack, const struct intern *records, unsigned
 int pack_write_process(struct pack *pack, struct pack_process *process);
 void pack_write_loss(struct pack *pack, const struct pack_process *process, enum loss_reason reason, uint64_t count,
                      uint64_t bytes);
+void pack_write_unfollowed(struct pack *pack, const struct pack_unfollowed *unfollowed);
 
 // align_clocks.c: when the job starts, and how the clock units of each process become nanoseconds since then.
 void pack_align_clocks(struct pack *pack);

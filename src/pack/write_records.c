@@ -28,6 +28,14 @@ void pack_write_loss(struct pack *pack, const struct pack_process *process, enum
     log_writer_end(&pack->writer);
 }
 
+void pack_write_unfollowed(struct pack *pack, const struct pack_unfollowed *unfollowed) {
+    struct fields_out *out = log_writer_begin(&pack->writer, RECORD_LOSS, SMALL_ROOM + sizeof unfollowed->why);
+    fields_number(out, LOSS_REASON, LOSS_NOT_FOLLOWED);
+    fields_number(out, LOSS_COUNT, unfollowed->count);
+    fields_string(out, LOSS_TEXT, unfollowed->why);
+    log_writer_end(&pack->writer);
+}
+
 void pack_write_unique(struct pack *pack, const struct intern *records, unsigned kind) {
     for (uint32_t number = 1; number <= records->count; number++) {
         const uint8_t *body = intern_data(records, number);

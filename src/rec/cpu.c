@@ -4,13 +4,6 @@
 
 #if defined(__x86_64__)
 
-#include <cpuid.h>
-
-bool cpu_counter_is_steady(void) {
-    unsigned a, b, c, d;
-    return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8);
-}
-
 // The child of vfork runs on the parent's stack and memory until it execs or exits. So the return address must be kept
 // in a register (the kernel preserves rdi), and no C function may be between the system call and the return.
 __asm__(".text\n"
@@ -75,8 +68,6 @@ __asm__(".text\n"
         ".size cpu_switch, .-cpu_switch\n");
 
 #elif defined(__aarch64__)
-
-bool cpu_counter_is_steady(void) { return true; }
 
 // The child overwrites the stack, so x30 is kept in x9, which the kernel preserves.
 __asm__(".text\n"

@@ -7,10 +7,15 @@
 
 #include "base/cpu_syscall.h"
 
-// Whether the counter has the same rate on all cores and in every power state.
-bool cpu_counter_is_steady(void);
-
 #if defined(__x86_64__)
+
+#include <cpuid.h>
+
+// Whether the counter has the same rate on all cores and in every power state.
+static inline bool cpu_counter_is_steady(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8);
+}
 
 static inline uint64_t cpu_counter(void) { return __builtin_ia32_rdtsc(); }
 
@@ -24,6 +29,8 @@ static inline void cpu_relax(void) { __builtin_ia32_pause(); }
             ".size " #name ", .-" #name "\n")
 
 #elif defined(__aarch64__)
+
+static inline bool cpu_counter_is_steady(void) { return true; }
 
 static inline uint64_t cpu_counter(void) {
     uint64_t value;

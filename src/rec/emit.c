@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "rec/asking.h"
 #include "rec/async/pending.h"
 #include "rec/callsites.h"
 #include "rec/spill.h"
@@ -85,8 +86,8 @@ static bool set_site(struct thread *thread, unsigned slot, uint64_t key, uintptr
 }
 
 static struct counters *file_counters(struct file *file, unsigned layer) {
-    static struct spill_chunk *chunk; // of one generation; guarded by its own lock
-    static uint32_t chunk_generation;
+    PER_PROCESS static struct spill_chunk *chunk; // of one generation; guarded by its own lock
+    PER_PROCESS static uint32_t chunk_generation;
     static _Atomic uint32_t lock;
     if (file->counters_generation != recorder.generation) {
         memset(file->counters, 0, sizeof file->counters);

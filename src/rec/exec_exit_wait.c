@@ -9,9 +9,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/follower.h"
 #include "base/preload.h"
+#include "base/program_file.h"
 #include "fmt/fields.h"
 #include "rec/fixed_text.h"
+#include "rec/process_info.h"
 #include "rec/shims.h"
 #include "rec/spill.h"
 
@@ -81,6 +84,34 @@ static char **follow_environment(int dirfd, const char *path, char *const *envp,
     if (!preload_find(file, getenv("PATH"), found, sizeof found)) found[0] = 0;                                        \
     FOLLOW(AT_FDCWD, found, envp)
 
+// Whether the program cannot be reached by a preload and is to be started through ioseer-follow. If it has to run
+// unseen, leaves a mark. In a process that is traced, a debugger watches the exec, or the recorder's own tracer does.
+static bool needs_follower(const char *path) {
+    struct program_file file;
+    if (!recorder.follower || !can_follow()) return false;
+    int code = program_file_look_through(&file, path);
+    if (current_thread && current_thread->ready) recorder.spill->own_chars += (uint32_t)file.bytes_read;
+    bool gains_rights = code == 0 && program_file_gains_rights(path);
+    if (code < 0 || (file.kind != PROGRAM_STATIC && !gains_rights)) return false;
+    if (cpu_syscall(SYS_faccessat, AT_FDCWD, path, X_OK) < 0) return false; // exec tells why
+    bool is_traced = process_info_is_traced();
+    const char *why = NULL;
+    if (gains_rights && cpu_syscall(SYS_geteuid, 0) != 0) why = UNFOLLOWED_RIGHTS;
+    if (!why && is_traced) return false;
+    if (!why && recorder.follower[0] == '-') why = UNFOLLOWED_UNWANTED;
+    if (why) spill_mark_unfollowed(why);
+    return !why;
+}
+
+// Becomes the program through ioseer-follow; returns if that fails.
+static void exec_followed(const char *path, char *const argv[], char **envp) {
+    static char *const nothing[] = {NULL};
+    struct follower_count count;
+    char **words = alloca(follower_room(argv, envp) * sizeof *words);
+    follower_fill(words, &count, recorder.follower, path, argv, envp);
+    real.execve(recorder.follower, words, nothing);
+}
+
 // exec returns only if it failed.
 static int exec_failed(int result) {
     recorder_resume();
@@ -89,13 +120,17 @@ static int exec_failed(int result) {
 
 SHIM(int, execve, const char *path, char *const argv[], char *const envp[]) {
     FOLLOW(AT_FDCWD, path, envp);
+    bool follow = needs_follower(path);
     recorder_end(EXIT_EXEC, 0);
+    if (follow) exec_followed(path, argv, following);
     return exec_failed(real.execve(path, argv, following));
 }
 
 SHIM(int, execvpe, const char *file, char *const argv[], char *const envp[]) {
     FOLLOW_FOUND(file, envp);
+    bool follow = found[0] && needs_follower(found);
     recorder_end(EXIT_EXEC, 0);
+    if (follow) exec_followed(found, argv, following);
     return exec_failed(real.execvpe(file, argv, following));
 }
 
@@ -156,10 +191,22 @@ SHIM(int, execle, const char *path, const char *word, ...) {
     return shim_execve(path, argv, envp);
 }
 
+// Starts the program through ioseer-follow. Not 0: it is not needed, or failed.
+static int spawn_followed(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                          const posix_spawnattr_t *attributes, char *const argv[], char **envp) {
+    static char *const nothing[] = {NULL};
+    struct follower_count count;
+    if (!path[0] || !needs_follower(path)) return ENOEXEC;
+    char **words = alloca(follower_room(argv, envp) * sizeof *words);
+    follower_fill(words, &count, recorder.follower, path, argv, envp);
+    return real.posix_spawn(pid, recorder.follower, actions, attributes, words, nothing);
+}
+
 SHIM(int, posix_spawn, pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]) {
     FOLLOW(AT_FDCWD, path, envp);
     handles_share_all();
+    if (spawn_followed(pid, path, actions, attributes, argv, following) == 0) return 0;
     return real.posix_spawn(pid, path, actions, attributes, argv, following);
 }
 
@@ -167,6 +214,7 @@ SHIM(int, posix_spawnp, pid_t *pid, const char *file, const posix_spawn_file_act
      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]) {
     FOLLOW_FOUND(file, envp);
     handles_share_all();
+    if (spawn_followed(pid, found, actions, attributes, argv, following) == 0) return 0;
     return real.posix_spawnp(pid, file, actions, attributes, argv, following);
 }
 

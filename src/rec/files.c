@@ -1,10 +1,12 @@
 #include "rec/files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "fmt/fields.h"
+#include "rec/asking.h"
 #include "rec/handles.h"
 #include "rec/memory.h"
 #include "rec/recorder.h"
@@ -12,28 +14,33 @@
 
 enum { BUCKETS = 4096 };
 
-static struct file *_Atomic bucket[BUCKETS];
-static _Atomic uint32_t file_count;
-static struct file *_Atomic common_file;  // for all names after the file cap
-static struct file *_Atomic unnamed_file; // for files whose name is not known
+PER_PROCESS static struct file *_Atomic *bucket;
+PER_PROCESS static _Atomic uint32_t file_count;
+PER_PROCESS static struct file *_Atomic common_file;  // for all names after the file cap
+PER_PROCESS static struct file *_Atomic unnamed_file; // for files whose name is not known
 
 // The current directory. It is read when it is first needed, and again after a change.
-static char cwd[PATH_MAX];
-static size_t cwd_len;
-static _Atomic bool cwd_known;
+PER_PROCESS static char cwd[PATH_MAX];
+PER_PROCESS static size_t cwd_len;
+PER_PROCESS static _Atomic bool cwd_known;
 static _Atomic uint32_t cwd_lock;
 
-static size_t ask_cwd(char out[PATH_MAX]) {
-    long len = cpu_syscall(SYS_getcwd, out, PATH_MAX);
+int files_init(void) {
+    bucket = memory_pages(BUCKETS * sizeof *bucket);
+    return bucket ? 0 : -ENOMEM;
+}
+
+static size_t real_cwd(char out[PATH_MAX]) {
+    long len = ask_cwd(out, PATH_MAX);
     return len > 1 && out[0] == '/' ? (size_t)len - 1 : 0;
 }
 
 // A signal handler may have interrupted the holder of the lock on the same thread, so no caller waits for the lock: if
 // it is taken, the caller asks the kernel.
 static size_t copy_cwd(char *out) {
-    if (!spin_try(&cwd_lock)) return ask_cwd(out);
+    if (!spin_try(&cwd_lock)) return real_cwd(out);
     // Set before the directory is read: a change in between resets it.
-    if (!atomic_exchange(&cwd_known, true)) cwd_len = ask_cwd(cwd);
+    if (!atomic_exchange(&cwd_known, true)) cwd_len = real_cwd(cwd);
     size_t len = cwd_len;
     memcpy(out, cwd, len);
     spin_unlock(&cwd_lock);

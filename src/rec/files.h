@@ -30,6 +30,8 @@ struct file {
     char name[];
 };
 
+int files_init(void);
+
 // Writes the absolute name of `path` relative to `dirfd`, as in openat. Returns its length, or 0 if it is not known.
 // Folds dots and double slashes; does not follow symbolic links.
 size_t files_absolute(char name[FILES_NAME_MAX], int dirfd, const char *path);

@@ -7,21 +7,21 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "rec/asking.h"
 #include "rec/files.h"
-#include "rec/fixed_text.h"
 #include "rec/memory.h"
 #include "rec/spill.h"
 
 enum { CLOSING = LEFT_OUT_COUNT, FIRST_REAL };
 
-struct handle *handles_all;
-_Atomic uint64_t *handles_of_fd;
-_Atomic unsigned handles_limit;
+PER_PROCESS struct handle *handles_all;
+PER_PROCESS _Atomic uint64_t *handles_of_fd;
+PER_PROCESS _Atomic unsigned handles_limit;
 
-static _Atomic uint32_t next_serial;
-static _Atomic uint32_t used_handles = FIRST_REAL;
-static _Atomic uint64_t free_list; // tag << 32 | index
-static _Atomic int highest_fd;
+PER_PROCESS static _Atomic uint32_t next_serial;
+PER_PROCESS static _Atomic uint32_t used_handles = FIRST_REAL;
+PER_PROCESS static _Atomic uint64_t free_list; // tag << 32 | index
+PER_PROCESS static _Atomic int highest_fd;
 
 int handles_init(void) {
     handles_limit = recorder_limit(RLIMIT_AS) == UINT64_MAX ? HANDLES_MOST : HANDLES_FEW;
@@ -135,11 +135,7 @@ enum left_out handles_classify(int fd, unsigned mode) {
     case S_IFBLK: return LEFT_OUT_NONE;
     case S_IFIFO: return LEFT_OUT_PIPE;
     case S_IFSOCK: return LEFT_OUT_SOCKET;
-    case S_IFCHR: {
-        char terminal[64];
-        const long get_terminal_attributes = 0x5401; // TCGETS
-        return cpu_syscall(SYS_ioctl, fd, get_terminal_attributes, terminal) == 0 ? LEFT_OUT_TERMINAL : LEFT_OUT_OTHER;
-    }
+    case S_IFCHR: return ask_is_terminal(fd) ? LEFT_OUT_TERMINAL : LEFT_OUT_OTHER;
     default: return LEFT_OUT_OTHER;
     }
 }
@@ -147,11 +143,8 @@ enum left_out handles_classify(int fd, unsigned mode) {
 // The name of a descriptor's file by the kernel's link; 0 if it is not a file.
 static size_t link_name(int fd, char name[FILES_NAME_MAX]) {
     static const char deleted[] = " (deleted)";
-    char link[40];
-    struct fixed_text path = {link, sizeof link, 0};
-    fixed_text_add(&path, "/proc/self/fd/");
-    fixed_text_number(&path, (unsigned)fd, 10);
-    long len = cpu_syscall(SYS_readlinkat, AT_FDCWD, link, name, FILES_NAME_MAX - 1);
+    struct ask_path link = ask_path_of_fd("/fd/", fd);
+    long len = cpu_syscall(SYS_readlinkat, AT_FDCWD, link.text, name, FILES_NAME_MAX - 1);
     if (len <= 0 || name[0] != '/' || strncmp(name, "/memfd:", 7) == 0) return 0;
     size_t tail = sizeof deleted - 1;
     if ((size_t)len > tail && memcmp(name + len - tail, deleted, tail) == 0) len -= (long)tail;
@@ -174,7 +167,7 @@ static struct file *linked_file(int fd, enum left_out *why) {
 // The descriptor was inherited, received from another process, or opened unseen: its position may be shared.
 struct handle *handles_resolve(int fd) {
     struct stat data;
-    if (fd < 0 || cpu_syscall(SYS_fstat, fd, &data) < 0) return &handles_all[0];
+    if (fd < 0 || ask_stat(fd, &data) < 0) return &handles_all[0];
     enum left_out why = handles_classify(fd, data.st_mode);
     struct file *file = why == LEFT_OUT_NONE ? linked_file(fd, &why) : NULL;
     if (!file) {
@@ -182,7 +175,7 @@ struct handle *handles_resolve(int fd) {
         return &handles_all[why];
     }
     files_note_stat(file, &data);
-    long flags = cpu_syscall(SYS_fcntl, fd, F_GETFL);
+    long flags = ask_open_flags(fd);
     struct handle *handle = handles_open(fd, file, flags < 0 ? 0 : (int)flags);
     if (handle->file) handle->flags |= HANDLE_SHARED;
     return handle;

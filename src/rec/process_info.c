@@ -6,17 +6,27 @@
 #include <sys/utsname.h>
 
 #include "fmt/fields.h"
+#include "rec/asking.h"
 #include "rec/files.h"
 #include "rec/recorder.h"
 #include "rec/spill.h"
 
 enum { WORDS_BYTES = 4096 }; // of the command line; the rest is cut
 
-static long read_whole(const char *path, char *out, size_t room) {
-    long fd = cpu_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+// A file of the process in /proc.
+static long read_file(const char *name, char *out, size_t room) {
+    long fd = cpu_syscall(SYS_openat, AT_FDCWD, ask_path(name).text, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fd;
-    long len = cpu_syscall(SYS_read, fd, out, room);
+    long len = cpu_syscall(SYS_read, fd, out, room - 1);
     cpu_syscall(SYS_close, fd);
+    out[len < 0 ? 0 : len] = 0;
+    return len;
+}
+
+// The kernel counts what the recorder reads as the process's own.
+static long read_own(const char *name, char *out, size_t room) {
+    long len = read_file(name, out, room);
+    if (len > 0) recorder.spill->own_chars += (uint32_t)len;
     return len;
 }
 
@@ -33,20 +43,14 @@ static bool number_after(const char *text, const char *label, uint64_t *value) {
 // rchar and wchar: all bytes that the process, and children that it has waited for, moved by read and write calls.
 static bool read_chars(uint64_t chars[2]) {
     char text[512];
-    long len = read_whole("/proc/self/io", text, sizeof text - 1);
-    if (len <= 0) return false;
-    text[len] = 0;
-    recorder.spill->own_chars += (uint32_t)len;
+    if (read_own("/io", text, sizeof text) <= 0) return false;
     return number_after(text, "rchar:", &chars[0]) && number_after(text, "wchar:", &chars[1]);
 }
 
 // How long the main thread has been runnable without running: the second number.
 static bool read_cpu_wait(uint64_t *wait_ns) {
     char text[128];
-    long len = read_whole("/proc/self/schedstat", text, sizeof text - 1);
-    if (len <= 0) return false;
-    text[len] = 0;
-    recorder.spill->own_chars += (uint32_t)len;
+    if (read_own("/schedstat", text, sizeof text) <= 0) return false;
     const char *at = strchr(text, ' ');
     if (!at || text[0] == '0') return false; // a kernel that does not count has 0 for the time that it ran, too
     *wait_ns = 0;
@@ -54,36 +58,47 @@ static bool read_cpu_wait(uint64_t *wait_ns) {
     return true;
 }
 
+bool process_info_is_traced(void) {
+    char text[1024];
+    uint64_t tracer = 0;
+    long len = read_file("/status", text, sizeof text);
+    bool is_counted = current_thread && current_thread->ready; // not in a child of vfork, which has its own count
+    if (len > 0 && is_counted) recorder.spill->own_chars += (uint32_t)len;
+    return len > 0 && number_after(text, "TracerPid:\t", &tracer) && tracer;
+}
+
 // The number of processors that the process may use; 0 if there are too many to count.
 static uint64_t count_cpus(void) {
     uint64_t mask[64], count = 0;
-    long len = cpu_syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+    long len = cpu_syscall(SYS_sched_getaffinity, recorder.pid, sizeof mask, mask);
     for (long i = 0; i < len / (long)sizeof *mask; i++) count += (uint64_t)__builtin_popcountll(mask[i]);
     return count;
 }
 
-static uint64_t cpu_wait_start_ns; // the kernel counts from the process's first moment, before the loader's work
-static bool cpu_wait_start_known;
+PER_PROCESS static uint64_t
+    cpu_wait_start_ns; // the kernel counts from the process's first moment, before the loader's work
+PER_PROCESS static bool cpu_wait_start_known;
 
-void process_info_start(void) {
+void process_info_start(enum process_via via) {
     // Static, because the stack may be small; only one thread runs this at a time.
     static char text[WORDS_BYTES];
     static uint8_t buffer[WORDS_BYTES * 2 + PATH_MAX * 2 + 512];
     struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
+    // What the recorder reads before this is part of what came before it; what it reads later, it counts itself.
+    if (read_chars(recorder.spill->chars_start)) recorder.spill->chars_known |= 1;
     fields_begin(&out, RECORD_PROCESS);
     struct utsname name;
     if (cpu_syscall(SYS_uname, &name) == 0) fields_string(&out, PROCESS_HOST, name.nodename);
-    long len = cpu_syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", text, sizeof text);
+    long len = cpu_syscall(SYS_readlinkat, AT_FDCWD, ask_path("/exe").text, text, sizeof text);
     if (len > 0) fields_bytes(&out, PROCESS_EXE, text, (size_t)len);
-    len = cpu_syscall(SYS_getcwd, text, sizeof text);
+    len = ask_cwd(text, sizeof text);
     if (len > 1) fields_bytes(&out, PROCESS_CWD, text, (size_t)len - 1);
-    len = read_whole("/proc/self/cmdline", text, sizeof text - 1);
-    if (len > 0) text[len] = 0;
+    len = read_own("/cmdline", text, sizeof text);
     for (long at = 0; at < len; at += (long)strlen(text + at) + 1) fields_string(&out, PROCESS_ARG, text + at);
     fields_number(&out, PROCESS_CPUS, count_cpus());
+    if (via) fields_number(&out, PROCESS_VIA, via);
     fields_end(&out);
     if (!out.overflow) spill_record(buffer, (size_t)(out.at - buffer));
-    if (read_chars(recorder.spill->chars_start)) recorder.spill->chars_known |= 1;
     cpu_wait_start_known = read_cpu_wait(&cpu_wait_start_ns);
 }
 

@@ -1,5 +1,11 @@
 // Describes the process in its spill file: host, program, arguments, and the kernel's count of its I/O.
 #pragma once
 
-void process_info_start(void); // at the start
-void process_info_end(void);   // at the end
+#include <stdbool.h>
+
+#include "fmt/records.h"
+
+void process_info_start(enum process_via via); // at the start
+void process_info_end(void);                   // at the end
+
+bool process_info_is_traced(void); // by a debugger, or by the tracer of the recorder

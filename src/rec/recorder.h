@@ -22,7 +22,7 @@ enum recorder_phase {
 };
 
 enum {
-    RECORDER_SETTINGS = 8,
+    RECORDER_SETTINGS = 10,
     RECORDER_PATTERNS = 64,
     RECORDER_TYPES = 16,
     RECORDER_PARTNERS = 32,
@@ -40,6 +40,7 @@ struct recorder {
     // Settings, read once
     const char *job;                  // directory of the spill files
     const char *library;              // path of this library
+    const char *follower;             // path of ioseer-follow; "-": no program is to be followed; NULL: there is none
     char *setting[RECORDER_SETTINGS]; // "NAME=value" of each one that is set, for exec
     unsigned settings;
     uint64_t trace_cap;
@@ -163,6 +164,9 @@ void recorder_end(enum process_exit how, uint32_t value);
 void recorder_stop_here(void);
 // After an exec that failed: the process goes on.
 void recorder_resume(void);
+
+// From the environment.
+void recorder_read_settings(void);
 
 // A soft limit of the process (RLIMIT_…); UINT64_MAX without one.
 uint64_t recorder_limit(int which);

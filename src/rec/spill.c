@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 
 #include "base/err.h"
+#include "rec/asking.h"
 #include "rec/event_clock.h"
 #include "rec/fixed_text.h"
 #include "rec/recorder.h"
@@ -64,15 +65,15 @@ static int map_file(int fd, uint64_t *bytes) {
     return -ENOMEM;
 }
 
-static void name_file(uint64_t units, const char *suffix) {
+static void name_file(char out[PATH_MAX], uint32_t pid, uint64_t units, const char *suffix) {
     struct utsname name = {.nodename = "host"};
     cpu_syscall(SYS_uname, &name);
-    struct fixed_text path = {recorder.spill_path, sizeof recorder.spill_path, 0};
+    struct fixed_text path = {out, PATH_MAX, 0};
     fixed_text_add(&path, recorder.job);
     fixed_text_add(&path, "/");
     fixed_text_add(&path, name.nodename);
     fixed_text_add(&path, ".");
-    fixed_text_number(&path, recorder.pid, 10);
+    fixed_text_number(&path, pid, 10);
     fixed_text_add(&path, ".");
     fixed_text_number(&path, units, 16);
     fixed_text_add(&path, suffix);
@@ -80,13 +81,18 @@ static void name_file(uint64_t units, const char *suffix) {
 
 // A process that cannot make a spill file leaves a dangling link in the job's directory. That needs no descriptor and
 // no disk space, and no limit applies to it.
-static void leave_mark(uint64_t units) {
-    name_file(units, SPILL_LOST_SUFFIX);
-    cpu_syscall(SYS_symlinkat, "no spill file", AT_FDCWD, recorder.spill_path);
+static void leave_mark(uint64_t units, const char *suffix, const char *text) {
+    char path[PATH_MAX];
+    name_file(path, (uint32_t)cpu_syscall(SYS_getpid, 0), units, suffix);
+    cpu_syscall(SYS_symlinkat, text, AT_FDCWD, path);
+}
+
+void spill_mark_unfollowed(const char *why) {
+    if (recorder.job) leave_mark(event_clock_now(), SPILL_UNFOLLOWED_SUFFIX, why);
 }
 
 static int create(const struct spill_moment *now) {
-    name_file(now->units, SPILL_SUFFIX);
+    name_file(recorder.spill_path, recorder.pid, now->units, SPILL_SUFFIX);
     long fd = cpu_syscall(SYS_openat, AT_FDCWD, recorder.spill_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                           0600);
     if (fd < 0) return (int)fd;
@@ -106,8 +112,8 @@ static int create(const struct spill_moment *now) {
     header->version = SPILL_VERSION;
     header->header_bytes = SPILL_HEADER_BYTES;
     header->pid = recorder.pid;
-    header->ppid = (uint32_t)cpu_syscall(SYS_getppid, 0);
-    header->uid = (uint32_t)cpu_syscall(SYS_getuid, 0);
+    header->ppid = (uint32_t)ask_parent();
+    header->uid = (uint32_t)ask_user();
     header->clock_is_ns = event_clock_uses_ns;
     header->unit_shift = event_clock_uses_ns ? EVENT_CLOCK_NS_SHIFT : EVENT_CLOCK_COUNTER_SHIFT;
     header->image = recorder.generation;
@@ -123,7 +129,7 @@ static int create(const struct spill_moment *now) {
 int spill_create(void) {
     struct spill_moment now = event_clock_moment();
     int code = create(&now);
-    if (code < 0) leave_mark(now.units);
+    if (code < 0) leave_mark(now.units, SPILL_LOST_SUFFIX, "no spill file");
     return code;
 }
 

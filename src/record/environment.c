@@ -15,9 +15,11 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/follower.h"
 #include "base/glob.h"
 #include "base/locate.h"
 #include "base/preload.h"
+#include "base/program_file.h"
 #include "base/settings.h"
 
 // Variables that name the batch job.
@@ -72,8 +74,9 @@ static int make_spill_dir(struct record_job *job, struct problem *problem) {
 }
 
 static bool is_own_variable(const char *variable) {
-    static const char *const names[] = {SETTING_JOB,     SETTING_LIBRARY, SETTING_TRACE_CAP, SETTING_FILE_CAP,
-                                        SETTING_INCLUDE, SETTING_EXCLUDE, SETTING_CALLSITES, "LD_PRELOAD"};
+    static const char *const names[] = {SETTING_JOB,        SETTING_LIBRARY, SETTING_TRACE_CAP, SETTING_FILE_CAP,
+                                        SETTING_INCLUDE,    SETTING_EXCLUDE, SETTING_CALLSITES, SETTING_FOLLOWER,
+                                        SETTING_FOLLOW_ALL, "LD_PRELOAD"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         size_t len = strlen(names[i]);
         if (!strncmp(variable, names[i], len) && variable[len] == '=') return true;
@@ -107,6 +110,16 @@ static int add_preload(struct text_list *environment, const char *library, const
     return code;
 }
 
+// Programs that the library cannot be loaded into start through ioseer-follow.
+static int add_follower(struct record_job *job) {
+    const struct record_options *options = job->options;
+    bool found = !options->no_ptrace && locate_private_file(FOLLOWER_NAME, job->follower) == 0;
+    if (!found) strcpy(job->follower, "-");
+    job->follows_all = found && options->ptrace;
+    FORWARD(text_list_add(&job->environment, SETTING_FOLLOWER "=%s", job->follower));
+    return job->follows_all ? text_list_add(&job->environment, SETTING_FOLLOW_ALL "=1") : 0;
+}
+
 static int make_environment(struct record_job *job, const char *library) {
     const struct record_options *options = job->options;
     struct text_list *list = &job->environment;
@@ -120,10 +133,37 @@ static int make_environment(struct record_job *job, const char *library) {
     FORWARD(add_patterns(list, SETTING_INCLUDE, &options->include));
     FORWARD(add_patterns(list, SETTING_EXCLUDE, &options->exclude));
     if (options->callsites) FORWARD(text_list_add(list, SETTING_CALLSITES "=1"));
-    FORWARD(add_preload(list, library, job->plan.command[0]));
+    FORWARD(add_follower(job));
+    if (!job->follows_all) FORWARD(add_preload(list, library, job->plan.command[0]));
     FORWARD(array_room(list->text, list->count));
     list->text[list->count] = NULL;
     job->plan.environment = list->text;
+    return 0;
+}
+
+// A mark as the recorder leaves it for programs that run unseen.
+static int mark_unfollowed(const struct record_job *job, const char *why) {
+    char *path = NULL;
+    RETURN_IF(asprintf(&path, "%s/command" SPILL_UNFOLLOWED_SUFFIX, job->spill_dir) < 0, -ENOMEM);
+    int code = symlink(why, path) && errno != EEXIST ? -errno : 0;
+    free(path);
+    return code;
+}
+
+// As the recorder decides about the programs that the command starts (rec/exec_exit_wait.c).
+static int plan_follower(struct record_job *job) {
+    struct record_plan *plan = &job->plan;
+    struct program_file file;
+    bool found = locate_program(plan->command[0], job->program) && program_file_look_through(&file, job->program) == 0;
+    if (!found) return 0;
+    if (program_file_gains_rights(job->program) && geteuid()) return mark_unfollowed(job, UNFOLLOWED_RIGHTS);
+    bool is_reached = file.kind != PROGRAM_STATIC && !program_file_gains_rights(job->program);
+    if (is_reached && !job->follows_all) return 0;
+    if (job->follower[0] == '-') return mark_unfollowed(job, UNFOLLOWED_UNWANTED);
+    job->words = malloc(follower_room(plan->command, plan->environment) * sizeof *job->words);
+    RETURN_IF(!job->words, -ENOMEM);
+    follower_fill(job->words, &job->word_count, job->follower, job->program, plan->command, plan->environment);
+    plan->follower = job->words;
     return 0;
 }
 
@@ -178,6 +218,7 @@ static int prepare(struct record_job *job, struct problem *problem) {
     FORWARD(make_spill_dir(job, problem));
     if (record_ranks_several(&job->ranks)) FORWARD(record_ranks_arrive(&job->ranks, job->spill_dir));
     FORWARD(make_environment(job, library));
+    FORWARD(plan_follower(job));
     return describe_job(job, problem);
 }
 
@@ -201,6 +242,7 @@ void record_job_free(struct record_job *job) {
     text_list_free(&job->environment);
     text_list_free(&job->names);
     free(job->settings);
+    free(job->words);
     free(job->spill_dir);
     *job = (struct record_job){0};
 }

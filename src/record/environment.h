@@ -2,9 +2,11 @@
 // into every process, and what the log will say about the job.
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/follower.h"
 #include "base/options.h"
 #include "base/problem.h"
 #include "base/text_list.h"
@@ -18,6 +20,8 @@ struct record_options {
     bool callsites;
     bool keep_spill;
     bool no_devices;
+    bool no_ptrace; // programs that the recorder cannot be loaded into run unseen
+    bool ptrace;    // follow all programs, also those that it can be loaded into
     double wait_seconds;
     void (*still_runs)(const char *command, pid_t pid, int signal); // as in struct record_plan
     uint64_t trace_cap_bytes;
@@ -34,6 +38,11 @@ struct record_job {
     char *spill_dir;              // NULL: the command runs unrecorded
     struct text_list environment; // of the command; ends with NULL
     struct text_list names;       // of the settings
+    char follower[PATH_MAX];      // path of ioseer-follow; "-": nothing is to be followed
+    char program[PATH_MAX];       // the command's file
+    bool follows_all;
+    char **words; // of the command, if it starts through ioseer-follow
+    struct follower_count word_count;
     struct pack_setting *settings;
     char host[256];
     char cwd[4096];

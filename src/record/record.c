@@ -35,6 +35,8 @@ int record_check(const struct record_options *options, struct problem *problem) 
     const char *path = options->log_path;
     FORWARD(check_patterns(&options->include, "--include", problem));
     FORWARD(check_patterns(&options->exclude, "--exclude", problem));
+    if (options->ptrace && options->no_ptrace)
+        return problem_set(problem, ERR_USAGE, "--ptrace", "not together with --no-ptrace");
     if (!*path) return problem_set(problem, ERR_USAGE, "-o", "the name is empty");
     if (path[strlen(path) - 1] == '/') return problem_set(problem, ERR_USAGE, path, "a directory, not a file");
     return pack_check_name(path, options->pack.replace, problem);

@@ -82,6 +82,7 @@ static void become_command(const struct supervisor *s, int report) {
     sigaction(SIGCHLD, &s->child_before, NULL);
     signal(SIGXFSZ, plan->file_limit);
     sigprocmask(SIG_SETMASK, &s->run->mask_before, NULL);
+    if (plan->follower) execve(plan->follower[0], plan->follower, (char *[]){NULL});
     execvpe(plan->command[0], plan->command, plan->environment);
     int error = errno;
     ssize_t written = write(report, &error, sizeof error);

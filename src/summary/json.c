@@ -74,7 +74,8 @@ static void write_process(struct json_out *json, const struct summary *summary, 
                  m_bool("launcher", process->is_launcher), m_seconds("start", process->start_ns),
                  m_seconds_if("end", process->has_end, process->end_ns),
                  m_number_if("cpus", process->cpus, process->cpus),
-                 m_seconds_if("cpu_wait", process->cpu_wait_known, process->cpu_wait_ns));
+                 m_seconds_if("cpu_wait", process->cpu_wait_known, process->cpu_wait_ns),
+                 m_text("via", describe_via(process->via)));
     key_row(json, &row);
     json_close(json);
 }

@@ -55,9 +55,10 @@ class LastLine(harness.CommandLineTest):
         program = self.path('static')
         if harness.run('cc', '-static', '-o', program, self.path('static.c')).returncode:
             self.skipTest('no static libc')
-        done = self.expect(0, 'record', '-o', self.path('log'), '--', program)
-        self.assertEqual(done.stderr.decode(), f'ioseer: {self.path("log")}: nothing recorded: the recorder was not '
-                                               f"loaded; see 'ioseer doctor {program}'\n")
+        done = self.expect(0, 'record', '--no-ptrace', '-o', self.path('log'), '--', program)
+        self.assertRegex(done.stderr, rb': 0 events, 0 processes, .* unseen \(1 program not followed: --no-ptrace\)\n$')
+        done = self.expect(0, 'record', '--force', '-o', self.path('log'), '--', 'sh', '-c', f'{program}; :')
+        self.assertRegex(done.stderr, rb', 2 processes, .*written\n$')
 
     def test_what_was_missed(self):
         done = self.expect(0, 'record', '--wait', '0.1s', '-o', self.path('log'), '--', 'sh', '-c', 'sleep 5 & : >x', cwd=self.folder)
@@ -85,10 +86,13 @@ class LastLine(harness.CommandLineTest):
                            'libc.fread(memory, 1, 100, file)\nlibc.fputs(b"text", file)', '1G')):
             done = self.expect(0, 'record', '--force', '--trace-cap', cap, '-o', self.path('log4'), '--', sys.executable, '-ISc',
                                f'{raw}\n{more}', cwd=self.folder)
-            unseen = re.search(rb', (4\.\d+ MiB) read unseen\n$', done.stderr)
+            unseen = re.search(rb', (4\.\d+ MiB) read unseen \(system calls .* --ptrace follows them\)\n$', done.stderr)
             self.assertTrue(unseen, done.stderr)
             text = ' '.join(self.expect(0, 'info', self.path('log4')).stdout.decode().split())
             self.assertIn(f' unseen {unseen[1].decode()} read ', text)
+        done = self.expect(0, 'record', '--ptrace', '-o', self.path('log5'), '--', sys.executable, '-ISc', raw, cwd=self.folder)
+        self.assertRegex(done.stderr, rb', 4\.\d+ MiB read, [^,]* written\n$')
+        self.expect(2, 'record', '--ptrace', '--no-ptrace', '--', 'true')
 
 
 class StubbornCommand(harness.CommandLineTest):

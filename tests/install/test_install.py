@@ -91,6 +91,18 @@ class InstallTest(CommandLineTest):
                                         ' '.join([*launcher, '{np}']), log))
         self.assertEqual((result['similarity'], result['difference']), (1, None))
 
+    def check_static(self, prefix):
+        """A static program is followed by the installed tracer."""
+        with open(self.path('static.c'), 'w', encoding='utf-8') as out:
+            out.write('#include <fcntl.h>\n#include <unistd.h>\n'
+                      'int main(void) { return write(open("data", O_CREAT | O_WRONLY, 0600), "text", 4) != 4; }\n')
+        if run('cc', '-static', '-o', self.path('static'), self.path('static.c')).returncode:
+            self.skipTest('no static libc')
+        log = self.path('static.ioseer')
+        self.ioseer(prefix, 'record', '-q', '--force', '-o', log, '--', self.path('static'))
+        events = json.loads(self.ioseer(prefix, 'dump', '--json', log))
+        self.assertEqual([(e['result'], e['via']) for e in events if e['class'] == 'write'], [(4, 'ptrace')])
+
     def doctor(self, prefix, statuses=(0, 1)):
         """What doctor says about each part of the installation."""
         checks = json.loads(self.ioseer(prefix, 'doctor', '--json', statuses=statuses))['checks']
@@ -103,6 +115,8 @@ class InstallTest(CommandLineTest):
         verbs = {os.path.splitext(name)[0] for name in os.listdir(os.path.join(SOURCE, 'doc', 'man'))}
         pages = {os.path.splitext(name)[0] for name in os.listdir(os.path.join(prefix, 'share', 'man', 'man1'))}
         self.assertEqual(pages, verbs)
+        with self.subTest(program='static'):
+            self.check_static(prefix)
         for mpi in LAUNCHERS:
             with self.subTest(mpi=mpi):
                 self.check_mpi(prefix, mpi)

@@ -19,6 +19,7 @@ class Case:
     traced: bool = True          # is compared with strace too
     root: bool = False
     environment: tuple = ()      # (name, value) pairs
+    via: frozenset = frozenset()  # how its processes are recorded, if they are followed
 
 
 TREE = """
@@ -149,6 +150,25 @@ PROGRAMS = [
          "find tree -type f -exec cat {} + | wc -c; du -a --apparent-size tree/sub/large", prepare=TREE),
 ]
 
+# Programs that no library can be preloaded into: they are followed.
+PTRACE, BOTH = frozenset({"ptrace"}), frozenset({"preload", "ptrace"})
+STATIC = ("$P/oracle-calls-static",)
+BUSYBOX = ("/bin/busybox",)
+FOLLOWED = [
+    Case("static-calls", "exec $P/oracle-calls-static", needs=STATIC, via=PTRACE, traced=False),
+    Case("static-threads", "exec $P/oracle-threads-static 16", needs=STATIC, volatile=("appended",), via=PTRACE,
+         traced=False),
+    *(Case("static-" + name, f"exec $P/oracle-processes-static {name}", needs=STATIC, via=PTRACE, traced=False)
+      for name in ("close-all", "close-range", "chdir", "vfork", "spawn", "fork", "_exit", "many", "chain 3")),
+    Case("static-and-dynamic", "$P/oracle-processes-static fork; $P/oracle-processes fork; cat file > copy",
+         prepare="echo text > file", needs=STATIC, via=BOTH, traced=False),
+    Case("busybox-shell", "exec busybox sh -c 'seq 1 9000 > in; cat in | sort -n | busybox head -n 5000 > out; cp in in2;"
+         " mv in2 in3; rm in; exit 7'", needs=BUSYBOX, via=BOTH, traced=False),
+    Case("busybox-tar", "exec busybox tar cf tree.tar tree", prepare=TREE, needs=BUSYBOX, via=PTRACE, traced=False),
+    Case("script-of-busybox", "exec ./script", needs=BUSYBOX, via=PTRACE, traced=False,
+         prepare="printf '#!/bin/busybox sh\\necho a > a; read x < a; echo $x > b\\n' > script; chmod +x script"),
+]
+
 PROCESS = "$P/oracle-processes "
 PROCESSES = [
     Case("close-all", PROCESS + "close-all"),
@@ -183,4 +203,4 @@ PROCESSES = [
     Case("dash", "sh -c 'echo a > a; cat a a > b; cat < b | (read x; echo $x > c); (echo d; exit 3) > d; echo $?'"),
 ]
 
-ALL = PROGRAMS + PROCESSES
+ALL = PROGRAMS + PROCESSES + FOLLOWED

@@ -4,6 +4,7 @@
     run.py [KIND[/CASE]]...     for example: run.py strace/tar-create behaviour/git-*
 
 Kinds: parser (the oracle against files), strace (the log against strace), behaviour (with and without recording),
+follow (programs that are followed, against strace),
 trouble (what must not hurt the program). Environment: IOSEER is the tool, ORACLE_PROGRAMS the folder of the test
 programs, ORACLE_KEEP=1 keeps the folders of the runs.
 """
@@ -23,6 +24,7 @@ import behaviour  # noqa: E402
 import cases  # noqa: E402
 import compare  # noqa: E402
 import comparison_check  # noqa: E402
+import follow  # noqa: E402
 import parser_check  # noqa: E402
 import place  # noqa: E402
 import strace  # noqa: E402
@@ -50,6 +52,8 @@ def tests():
             yield f"strace/{case.name}", needs_strace(compare.check), case
     for case in cases.ALL:
         yield f"behaviour/{case.name}", behaviour.check, case
+    for case in cases.FOLLOWED:
+        yield f"follow/{case.name}", needs_strace(follow.check), case
     for case in trouble.CASES:
         yield f"trouble/{case.name}", trouble.check, case
 

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "rec/asking.h"
 #include "rec/spill.h"
 
 void probe_emission(struct emission *e, const struct probe *p, struct plain_event event) {
@@ -48,7 +49,7 @@ off_t probe_advance_position(struct handle *handle, int fd, int64_t moved, bool 
     bool ask = handle->flags & HANDLE_SHARED || (writes && handle->flags & HANDLE_APPEND);
     uint64_t position = atomic_load(&handle->position);
     if (ask) {
-        long now = cpu_syscall(SYS_lseek, fd, 0, SEEK_CUR);
+        long now = ask_position(fd);
         if (now < 0) return -1;
         // The kernel's answer is right for a transfer that was alone. Simultaneous transfers share the range that they
         // moved over.
@@ -63,7 +64,7 @@ off_t probe_advance_position(struct handle *handle, int fd, int64_t moved, bool 
 // pwrite on a descriptor opened with O_APPEND appends, whatever its offset says.
 static off_t appended_at(int fd, ssize_t moved) {
     struct stat data;
-    return cpu_syscall(SYS_fstat, fd, &data) == 0 ? data.st_size - moved : -1;
+    return ask_stat(fd, &data) == 0 ? data.st_size - moved : -1;
 }
 
 void leave_rare_transfer(struct probe *p, int fd, struct plain_event event, ssize_t result) {

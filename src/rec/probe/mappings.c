@@ -3,26 +3,29 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "rec/asking.h"
+#include "rec/memory.h"
 #include "rec/probe/probe.h"
 #include "rec/spill.h"
 
 enum { MAPPINGS = 4096 };
 
-static struct mapping {
+PER_PROCESS static struct mapping {
     uintptr_t start; // 0: free
     uintptr_t end;
     struct file *file;
     uint32_t serial;
     uint64_t offset;
-} mappings[MAPPINGS];
-static _Atomic unsigned mapping_count; // length of the used part of the table, free entries included
+} * mappings;                                      // made with the first one
+PER_PROCESS static _Atomic unsigned mapping_count; // length of the used part of the table, free entries included
 static _Atomic uint32_t lock;
 
 static void add(struct mapping fresh) {
     unsigned count = atomic_load(&mapping_count);
     unsigned at = 0;
     while (at < count && mappings[at].start) at++;
-    if (at == MAPPINGS) {
+    if (!mappings) mappings = memory_pages(MAPPINGS * sizeof *mappings);
+    if (at == MAPPINGS || !mappings) {
         spill_count_loss(LOSS_MAPPINGS, 1);
         return;
     }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "rec/asking.h"
 #include "rec/probe/probe.h"
 
 // Whether a string of the program can be read. The kernel tries, in pieces that lie within a page.
@@ -58,7 +59,7 @@ static struct handle *handle_of_new(int fd, int dirfd, const char *path, int fla
     if (!file && !left_out) file = files_unnamed();
     enum left_out why = left_out || !file ? LEFT_OUT_EXCLUDED : LEFT_OUT_NONE;
     data->st_size = 0;
-    if (file && cpu_syscall(SYS_fstat, fd, data) == 0) {
+    if (file && ask_stat(fd, data) == 0) {
         why = handles_classify(fd, data->st_mode);
         files_note_stat(file, data);
     }

@@ -1,0 +1,34 @@
+// What an executable file is, before it runs: can a library be preloaded into it? Nothing here allocates or calls a
+// function that the recorder watches, because the recorder asks in the child of vfork, too.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum program_kind {
+    PROGRAM_OTHER,      // neither ELF nor a script with #!
+    PROGRAM_SCRIPT,     // `head` has its first line
+    PROGRAM_NOT_64_BIT, // ELF
+    PROGRAM_OF_OTHER_MACHINE,
+    PROGRAM_STATIC,  // the kernel starts it without a dynamic loader
+    PROGRAM_DYNAMIC, // the dynamic loader starts it and loads preloads
+};
+
+enum { PROGRAM_HEAD_BYTES = 512, PROGRAM_INTERPRETERS = 4 }; // the kernel follows five
+
+struct program_file {
+    enum program_kind kind;
+    size_t bytes_read;                 // so far; the kernel has counted them as this process's
+    char head[PROGRAM_HEAD_BYTES + 1]; // ends with a zero byte
+};
+
+// Returns 0, or -errno if the file cannot be read.
+int program_file_look(struct program_file *file, const char *path);
+
+// The same, of the program that the kernel starts for the path: of a script, that is its interpreter. PROGRAM_OTHER if
+// there are too many in a row. Does not know that `env` starts a third program: that one is looked at when `env` does.
+int program_file_look_through(struct program_file *file, const char *path);
+
+// Whether the program gains rights when it starts: the loader then ignores preloads. A user with these rights gains
+// none.
+bool program_file_gains_rights(const char *path);
