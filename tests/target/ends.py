@@ -42,6 +42,14 @@ class EndsTest:
             self.assertLess(time.monotonic(), until, f'no {name}')
             time.sleep(0.01)
 
+    def kill_both(self):
+        processes = sum(processes_at(self.above), [])
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # neither notices that the other ended
+            for pid in processes:
+                os.kill(pid, number)
+        while processes_at(self.above) != ([], []):
+            time.sleep(0.01)
+
     def kill_while_written_to(self, which, *amount):
         """Kills one of the two processes while dd writes; returns how dd ended."""
         with subprocess.Popen(['dd', 'if=/dev/zero', f'of={self.above}/f', *amount],
@@ -65,13 +73,7 @@ class BackgroundEnds:
         for after in ('stop', 'start'):
             with self.subTest(after=after):
                 self.emulate()
-                guards, servers = processes_at(self.above)
-                for pid in guards + servers:  # neither notices that the other ended
-                    os.kill(pid, signal.SIGSTOP)
-                for pid in guards + servers:
-                    os.kill(pid, signal.SIGKILL)
-                while processes_at(self.above) != ([], []):
-                    time.sleep(0.01)
+                self.kill_both()
                 if after == 'start':
                     self.emulate()
                     self.assertEqual(place.mounts_at(self.above), [self.TYPE])

@@ -249,12 +249,7 @@ class Background(BackgroundEnds, BlockTest):
 
     def test_leftovers_go_with_the_next_one_elsewhere(self):
         self.emulate()
-        processes = sum(processes_at(self.above), [])
-        for number in (signal.SIGSTOP, signal.SIGKILL):
-            for pid in processes:
-                os.kill(pid, number)
-        while processes_at(self.above) != ([], []):
-            time.sleep(0.01)
+        self.kill_both()
         other = self.path('other')
         os.mkdir(other)
         self.addCleanup(harness.ioseer, 'emulate', '--stop', other)
@@ -263,7 +258,6 @@ class Background(BackgroundEnds, BlockTest):
         self.expect(0, 'emulate', '--stop', other)
         self.await_the_end()
 
-
     def test_two_that_find_the_same_leftovers(self):
         """The slower one must not remove what the faster one has made at the same place."""
         other = self.path('other')
@@ -271,12 +265,7 @@ class Background(BackgroundEnds, BlockTest):
         self.addCleanup(harness.ioseer, 'emulate', '--stop', other)
         for _ in range(12):
             self.emulate()
-            processes = sum(processes_at(self.above), [])
-            for number in (signal.SIGSTOP, signal.SIGKILL):
-                for pid in processes:
-                    os.kill(pid, number)
-            while processes_at(self.above) != ([], []):
-                time.sleep(0.01)
+            self.kill_both()
             starting = [subprocess.Popen([harness.IOSEER, 'emulate', '-q', *self.OPTIONS, self.below, mount])
                         for mount in (other, self.above)]
             self.assertEqual([each.wait(PATIENCE_SECONDS) for each in starting], [0, 0])
