@@ -253,8 +253,12 @@ class Figures:
         return found
 
     def bins(self, from_ns, width_ns, count):
-        """Bytes read and written in each interval, exactly. The bytes of a call are spread over its duration."""
-        found = [[Fraction(0)] * count, [Fraction(0)] * count]
+        """Bytes read and written in each interval, exactly, and calls that move none by their start. The bytes of a call
+        are spread over its duration."""
+        found = [[Fraction(0)] * count for _ in range(3)]
+        for event in self.own:
+            if event['class'] not in MOVES:
+                found[2][min(math.floor((start(event) - from_ns) / width_ns), count - 1)] += 1
         for event in self.transfers:
             row, first = found[MOVES.index(event['class'])], (start(event) - from_ns) / width_ns
             last = (end(event) - from_ns) / width_ns

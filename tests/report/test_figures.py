@@ -1,6 +1,7 @@
 """Figures of the report, computed again from `dump --json` and compared with every verb that shows them."""
 import os
 import re
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
@@ -151,6 +152,52 @@ class RepeatedPhases(harness.CommandLineTest):
         shown = re.search(row, self.expect(0, 'phases', log).stdout.decode())
         spent = sum(p['duration'] for p in phases)
         self.assertAlmostEqual(float(shown[1]) * {'s': 1, 'ms': 1e-3}[shown[2]], spent, delta=spent / 200)
+
+
+# Eight writes at once, three times; each lasts until its end is seen.
+ASYNCHRONOUS = """
+#include <aio.h>
+#include <fcntl.h>
+enum { AT_ONCE = 8, BYTES = 1 << 20 };
+static char data[BYTES];
+int main(void) {
+    int fd = open("data", O_CREAT | O_WRONLY, 0600);
+    for (int round = 0; round < 3; round++) {
+        static struct aiocb block[AT_ONCE];
+        for (int i = 0; i < AT_ONCE; i++) {
+            block[i] = (struct aiocb){.aio_fildes = fd, .aio_buf = data, .aio_nbytes = BYTES,
+                                      .aio_offset = (long)(round * AT_ONCE + i) * BYTES};
+            if (aio_write(&block[i])) return 1;
+        }
+        for (int i = 0; i < AT_ONCE; i++) {
+            const struct aiocb *list[] = {&block[i]};
+            aio_suspend(list, 1, 0);
+            if (aio_return(&block[i]) != BYTES) return 1;
+        }
+    }
+}
+"""
+
+
+class Asynchronous(harness.CommandLineTest):
+    def test_what_is_in_progress_at_the_same_time_counts_once(self):
+        if not shutil.which('gcc'):
+            self.skipTest('no gcc')
+        with open(self.path('x.c'), 'w', encoding='ascii') as out:
+            out.write(ASYNCHRONOUS)
+        harness.run('gcc', '-o', self.path('x'), self.path('x.c'), '-lrt')
+        log = self.record(self.path('x'), cwd=self.folder)
+        writes = [e for e in self.json('dump', '--json', log) if e['class'] == 'write' and e['parent'] is None]
+        phases = [p for p in self.json('phases', '--json', log)['phases'] if p['bandwidth'] is not None]
+        self.assertEqual(sum(p['weight'] for p in phases), 24 << 20)
+        spent = sum(p['duration'] for p in phases)
+        self.assertAlmostEqual(spent, busy(writes), places=7)
+        self.assertLess(spent, sum(e['duration'] for e in writes) / 2)
+        self.assertLessEqual(spent, sum(p['span'] for p in phases) + 1e-9)
+        summary = self.json('report', '--json', log)['summary']
+        self.assertAlmostEqual(summary['transfer_seconds'], busy(writes), places=7)
+        opens = busy([e for e in self.json('dump', '--json', log) if e['parent'] is None and e['class'] != 'write'])
+        self.assertAlmostEqual(summary['io_seconds'], opens + sum(e['call_time'] for e in writes), places=7)
 
 
 class StandardStreams(harness.CommandLineTest):

@@ -251,14 +251,15 @@ class Comparison(harness.CommandLineTest):
             self.assertEqual(sorted(ns(lane['seconds']) for lane in timeline['lanes']), sorted(seconds.values()))
         bins, span_ns = timeline['bins'], ns(timeline['to']) - ns(timeline['from'])
         told = self.told.bins(ns(timeline['from']), figures.Fraction(span_ns, bins['count']), bins['count'])
-        for key, label, row in zip(('read_bytes', 'write_bytes'), ('read', 'write'), told):
+        for key, label, row in zip(('read_bytes', 'write_bytes', 'other_calls'), ('read', 'write', 'other'), told):
             for value, exact in zip(bins[key], row):
                 self.assertLessEqual(abs(value - exact), 0.5 + 1e-6)
             bars = [0] * 64
-            for place_, value in enumerate(row):
-                bars[place_ * 64 // bins['count']] += value
-            rate = rate_text(float(max(bars)) / (span_ns / 1e9 / 64))
-            self.assertTrue(any(line.startswith(f'{label} |') and line.endswith(f'| at most {rate}') for line in self.text), rate)
+            for number, value in enumerate(row):
+                bars[number * 64 // bins['count']] += value
+            rate = float(max(bars)) / (span_ns / 1e9 / 64)
+            shown = count_text(figures.math.floor(rate + 0.5), 'call') + '/s' if label == 'other' else rate_text(rate)
+            self.assertTrue(any(line.startswith(f'{label} |') and line.endswith(f'| at most {shown}') for line in self.text), shown)
 
     def file_times(self):
         """By name: the counters of MPI-IO, or else of POSIX and stdio together."""
