@@ -12,7 +12,7 @@
 #include "summary/mpi_text.h"
 
 static void print_more(size_t shown, size_t all, FILE *out) {
-    if (shown < all) fprintf(out, "  ... and %zu more (--all lists them)\n", all - shown);
+    if (shown < all) fprintf(out, "  ... and %s more (--all lists them)\n", human_count(all - shown, "").text);
 }
 
 static struct table begin_table(FILE *out, const struct table_column *columns) {

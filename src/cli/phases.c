@@ -21,7 +21,7 @@ static const struct option_row rows[] = {
 static void add_ranks(struct table *table, const uint32_t *rank, size_t count) {
     for (size_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && rank[end] == rank[end - 1] + 1;) end++;
-        table_append(table, "%s%" PRIu32, i ? "," : "ranks ", rank[i]);
+        table_append(table, "%s%" PRIu32, i ? "," : count > 1 ? "ranks " : "rank ", rank[i]);
         if (end - i > 1) table_append(table, "-%" PRIu32, rank[end - 1]);
     }
 }
@@ -55,7 +55,7 @@ static bool add_totals(struct table *table, const struct phase_run *run, int64_t
         table_printf(table, "%.0f /s", seconds > 0 ? (double)(run->names * phases) / seconds : 0);
     table_percent(table, all_ns > 0 ? (double)run->ns / (double)all_ns : 0);
     table_text(table, run->name ? run->name : "");
-    if (run->files.files > 1) table_append(table, " (%" PRIu64 " files)", run->files.files);
+    if (run->files.files > 1) table_append(table, " (%s)", human_count(run->files.files, "file").text);
     uint32_t at_once = 0;
     model_count_turns(run->model, run->family, run->model->phase[run->first].ph, &at_once);
     if (at_once) table_append(table, ", %" PRIu32 " at a time", at_once);

@@ -64,8 +64,8 @@ static const struct row {
      "Give each process parts that begin at block boundaries, let fewer processes write, or use one file per process.",
      "ioseer dump --layer posix CLASS FILES LOG"},
     {"syncs", find_syncs, "time of repeated syncs of a file by the same process",
-     "A sync waits until all data has passed the caches and is on the storage. Frequent syncs prevent that writes are "
-     "combined.",
+     "A sync waits until all data has passed the caches and is on the storage. Frequent syncs keep writes from "
+     "being combined.",
      "Sync only when a result must survive a crash, such as at the end of a checkpoint, not after each record.",
      "ioseer dump CLASS FILES LOG"},
     {"opens", find_opens, "time of repeated opens of a file by the same process, and of their closes",

@@ -44,15 +44,13 @@ static void show_calls(struct findings *findings, struct finding *finding) {
     }
     for (unsigned i = KIND_MPI_READ; i <= KIND_MPI_OTHER; i++) {
         if (!kind[i].calls) continue;
-        unsigned direction = i == KIND_MPI_WRITE;
-        struct find_place place = i == KIND_MPI_OTHER ? (struct find_place){0} : find_transfers(findings, direction);
+        bool moves = i != KIND_MPI_OTHER, is_write = i == KIND_MPI_WRITE;
+        struct find_place place = moves ? find_transfers(findings, is_write) : (struct find_place){0};
+        const char *noun = !moves ? "other collective call" : is_write ? "collective write" : "collective read";
         place.file = find_taken(findings).file;
-        find_evidence(findings, finding, place, "%s of %s, %s each",
-                      human_count(kind[i].calls, i == KIND_MPI_OTHER ? "other collective call"
-                                                 : direction         ? "collective write"
-                                                                     : "collective read")
-                          .text,
-                      human_bytes(find_mean(&kind[i])).text, find_each(&kind[i]).text);
+        find_evidence(findings, finding, place, "%s%s%s, %s each", human_count(kind[i].calls, noun).text,
+                      moves ? " of " : "", moves ? human_bytes(find_mean(&kind[i])).text : "",
+                      find_each(&kind[i]).text);
     }
 }
 

@@ -77,9 +77,12 @@ static void print_findings(const struct page *page, FILE *out) {
         const struct finding *finding = &page->findings.finding[i];
         fprintf(out, "%s%zu. ", i ? "\n" : "", i + 1);
         paragraph(out, "", finding->title);
-        fprintf(out, "     %s at stake, %s of the run time (%s)\n", human_seconds(finding->ns).text,
-                human_percent(finding->share).text, finding_severity_name(finding->severity));
-        paragraph(out, "     measured: ", finding->basis);
+        // Some findings are about the run and not about a time.
+        if (finding->ns) {
+            fprintf(out, "     %s at stake, %s of the run time (%s)\n", human_seconds(finding->ns).text,
+                    human_percent(finding->share).text, finding_severity_name(finding->severity));
+            paragraph(out, "     measured: ", finding->basis);
+        }
         for (size_t k = 0; k < finding->evidences; k++) print_evidence(out, &finding->evidence[k]);
         paragraph(out, "     why:      ", finding->reason);
         paragraph(out, "     do:       ", finding->advice);
@@ -213,7 +216,7 @@ static int print_processes(const struct page *page, FILE *out) {
 
 static int print_layers(const struct page *page, FILE *out) {
     static const struct table_column columns[] = {
-        {"LAYER", TABLE_TEXT}, {"IN ITS CALLS", TABLE_UNIT}, {"NOT BELOW", TABLE_UNIT}, {"CALLS", TABLE_NUMBER}, {0}};
+        {"LAYER", TABLE_TEXT}, {"INCLUSIVE", TABLE_UNIT}, {"EXCLUSIVE", TABLE_UNIT}, {"CALLS", TABLE_NUMBER}, {0}};
     const struct layers *layers = &page->collect.layers;
     struct layer_time sum[LAYER_COUNT] = {0};
     int64_t processes = 0;
@@ -229,7 +232,7 @@ static int print_layers(const struct page *page, FILE *out) {
         processes += used;
     }
     if (!processes) return 0;
-    heading(out, "Layers (means of the processes)");
+    heading(out, "Layers (times are means of the processes, calls are those of all)");
     struct table table = begin_table(out, columns);
     for (unsigned layer = LAYER_COUNT - 1; layer > LAYER_NONE; layer--) {
         if (!sum[layer].calls) continue;
@@ -248,7 +251,7 @@ static int print_files(const struct page *page, FILE *out) {
                                                   {"FILE", TABLE_NAME}, {0}};
     const struct files *files = &page->collect.files;
     if (!files->rows) return 0;
-    heading(out, "Files with the most time");
+    heading(out, "Files with the most time, summed over all processes");
     struct table table = begin_table(out, columns);
     for (size_t i = 0; i < files->rows && i < SHOWN; i++) {
         const struct files_row *row = &files->row[i];

@@ -112,7 +112,8 @@ static int add_pattern(struct page *page) {
     if (calls >= FEWEST_REQUESTS)
         snprintf(aligned, sizeof aligned, ", %s of them %s", unaligned ? share.text : "all",
                  unaligned ? "unaligned" : "aligned");
-    if (switched) snprintf(turns, sizeof turns, "; reads and writes alternate %s", human_count(switched, "time").text);
+    if (switched > 1)
+        snprintf(turns, sizeof turns, "; reads and writes alternate %s", human_count(switched, "time").text);
     if (written)
         snprintf(over, sizeof over, "; %s were written over what had been written before", human_bytes(written).text);
     if (read) snprintf(again, sizeof again, "; %s were read again", human_bytes(read).text);
@@ -184,7 +185,7 @@ static int add_cuts(struct page *page) {
     const struct collect *collect = &page->collect;
     const struct counted cuts[] = {
         {collect->facts->left_out, "call", "findings: %s on more files than they can keep apart"},
-        {collect->files.left_out, "file", "files: %s with less time than those shown"},
+        {collect->files.left_out, "file", "files: details of %s with little time"},
         {collect->timeline.rows_left_out, "thread", "timeline: %s with little time in calls"},
     };
     return add_counted(&page->cut, cuts, sizeof cuts / sizeof cuts[0]);

@@ -192,8 +192,9 @@ class Comparison(harness.CommandLineTest):
             if words[1] == 'dump':  # no more than the calls that it shows
                 shown = {event['id'] for event in self.load(*words[1:], '--json')}
                 self.assertLessEqual(ns(finding['seconds']), figures.union([e for e in self.told.events if e['id'] in shown]))
-            self.line(f'{time_text(ns(finding["seconds"]))} at stake, {percent_text(share)} of the run time '
-                      f'({finding["severity"]})')
+            if ns(finding['seconds']):
+                self.line(f'{time_text(ns(finding["seconds"]))} at stake, {percent_text(share)} of the run time '
+                          f'({finding["severity"]})')
 
     def check_layers(self):
         """Time in calls of a layer, and the same without the calls below."""
