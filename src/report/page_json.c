@@ -151,11 +151,11 @@ static const struct section {
     {"findings", FINDINGS, 64, 100 * KIB, false, "findings: those with the least time"},
     {"job", JOB, 200, 200 * KIB, true, "job: its lists of processes, ranks and files"},
     {"timeline", TIMELINE, 12000, 600 * KIB, true, "timeline: its shortest pieces"},
-    {"phases", PHASES, 500, 300 * KIB, false, "phases: those after the first ones, or ranks of each"},
+    {"phases", PHASES, 500, 300 * KIB, false, "phases: those after the first ones, and the ranks of large ones"},
     {"space", SPACE, SPACE_POINTS, 330 * KIB, false, "space: some of its points"},
-    {"layers", LAYERS, 128, 200 * KIB, false, "layers: processes with little time, and trees"},
-    {"files", FILES, FILES_SHOWN, 250 * KIB, false, "files: those with little time"},
-    {"file_list", FILE_LIST, 5000, 500 * KIB, false, "file_list: files with little time"},
+    {"layers", LAYERS, 128, 200 * KIB, false, "layers: processes with little time, and trees of calls"},
+    {"files", FILES, FILES_SHOWN, 250 * KIB, false, "files: details of more files"},
+    {"file_list", FILE_LIST, 5000, 500 * KIB, false, "files: the names of those with little time"},
     {"devices", DEVICES, 500, 80 * KIB, true, "devices: some samples"},
     {"predictions", PREDICTIONS, 0, 0, true, NULL},
     {"summary", SUMMARY, 0, 64 * KIB, true, "summary"},
@@ -215,7 +215,7 @@ static int write_section(struct page *page, const struct section *section, FILE 
         if (is_last) break;
         part.most = shorter(part.most, section->limit_bytes, len);
     }
-    return part.most < section->most ? text_list_add(&page->cut, "%s (at most %zu of each)", section->cut, part.most)
+    return part.most < section->most ? text_list_add(&page->cut, "%s; at most %zu are shown", section->cut, part.most)
                                      : 0;
 }
 

@@ -99,7 +99,8 @@ test('the tree of any call can be seen', async () => {
 test('the other log can be chosen', async () => {
     await page.locator('.logs select').selectOption({ index: 1 });
     await page.waitForFunction(
-        (text) => document.querySelector('#number-share .big-detail').textContent.replaceAll('\u00a0', ' ').includes(text),
+        (text) =>
+            document.querySelector('#number-share .big-detail').textContent.replaceAll('\u00a0', ' ').includes(text),
         seconds(JSON.parse(ioseer('report', '--format', 'json', logs[1])).summary.run_seconds),
     );
 });

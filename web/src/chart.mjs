@@ -12,7 +12,7 @@ import { CanvasRenderer } from 'echarts/renderers';
 import { Scatter3DChart } from 'echarts-gl/charts';
 import { Grid3DComponent } from 'echarts-gl/components';
 import { h } from './dom.mjs';
-import { bytes } from './format.mjs';
+import { bytes, unbroken } from './format.mjs';
 import { colour, onTheme } from './theme.mjs';
 
 echarts.use([
@@ -97,7 +97,7 @@ export function figure({ id, title, message, height, build, controls, legend, la
     });
     place.style.height = `${height}px`;
     const entry = { place, build, chart: null, starts: [] };
-    const text = h('p', { class: 'message' }, message);
+    const text = h('p', { class: 'message' }, unbroken(message));
     const element = h(
         'figure',
         { class: 'chart-figure' },
@@ -120,7 +120,7 @@ export function figure({ id, title, message, height, build, controls, legend, la
             if (entry.chart) draw(entry);
         },
         say(words) {
-            text.textContent = words;
+            text.textContent = unbroken(words);
             place.setAttribute('aria-label', `${label ?? title}. ${words}`);
         },
         resizeTo(pixels) {
@@ -138,10 +138,21 @@ export function forgetCharts() {
     drawn.clear();
 }
 
-// Before printing: draws all charts, because paper does not scroll.
+// Draws all charts, also those that the reader has not come near.
 export function drawAll() {
     for (const entry of drawn.values()) if (!entry.chart && entry.place.clientWidth > 0) fit(entry);
 }
+
+// Paper does not scroll, and is narrower than the window.
+addEventListener('beforeprint', () => {
+    document.body.classList.add('paper');
+    for (const entry of drawn.values()) if (entry.place.clientWidth > 0) fit(entry);
+});
+
+addEventListener('afterprint', () => {
+    document.body.classList.remove('paper');
+    for (const entry of drawn.values()) if (entry.chart) fit(entry);
+});
 
 export function chartById(id) {
     return drawn.get(id)?.chart ?? null;

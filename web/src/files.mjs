@@ -1,7 +1,7 @@
 // The files: a table, and the request sizes, strides, ranks and counters of the selected file.
 import { axis, figure, legend, tip, tooltip } from './chart.mjs';
 import { h, replace, section } from './dom.mjs';
-import { bytes, count, path, percent, plural, seconds, shorten, times } from './format.mjs';
+import { bytes, count, path, percent, plural, seconds, shorten, times, unbroken } from './format.mjs';
 import { facts, table } from './table.mjs';
 import { classColour, colour } from './theme.mjs';
 
@@ -23,7 +23,7 @@ function allFiles({ files, file_list: list }) {
     ];
 }
 
-function columns() {
+function columns(isMpi) {
     const number = (title, value, format) => ({ title, number: true, value, cell: (file) => format(value(file)) });
     const moved = (title, value, time) => ({
         title: `${title}, time`,
@@ -47,8 +47,8 @@ function columns() {
             (file) => file.seconds?.write,
         ),
         number('Opens', (file) => file.opens, count),
-        number('Ranks', (file) => file.ranks || file.processes || null, count),
-        number('Metadata', (file) => file.seconds?.meta ?? null, seconds),
+        number(isMpi ? 'Ranks' : 'Processes', (file) => file.ranks || file.processes || null, count),
+        number('Metadata time', (file) => file.seconds?.meta ?? null, seconds),
         number('Total time', spent, seconds),
     ];
 }
@@ -92,9 +92,10 @@ function sizeMessage({ sizes, common_sizes: common }) {
     if (total === 0) return 'No reads or writes.';
     const [label, number] = all.reduce((best, bin) => (bin[1] > best[1] ? bin : best));
     const most = common?.[0];
+    if (total === 1) return `1 request of ${most ? count(most.value) : label} bytes.`;
     return (
-        `${percent(number / total)} of ${plural(total, 'request')} are ${label} bytes` +
-        (most ? `; the most frequent size is ${count(most.value)} bytes, ${count(most.count)} times.` : '.')
+        `${percent(number / total)} of ${plural(total, 'request')} have ${label} bytes` +
+        (most ? `; the most frequent size is ${count(most.value)} bytes, ${plural(most.count, 'time')}.` : '.')
     );
 }
 
@@ -131,7 +132,7 @@ function frequent(rows, word) {
                                   'td',
                                   {},
                                   h('span', { class: 'gauge', 'aria-hidden': 'true' }, part),
-                                  h('span', {}, ` ${count(row.count)}`),
+                                  h('span', {}, ` ${plural(row.count, 'time')}`),
                               ),
                           );
                       }),
@@ -206,10 +207,10 @@ function heatMessage({ heat }, isMpi) {
     const used = heat.seconds.filter((value) => value > 0).length;
     if (used === 0) return 'No process spent time on it.';
     const most = heat.seconds.indexOf(Math.max(...heat.seconds));
+    if (used === 1) return `Only ${groupName(heat, most, isMpi)} used it: ${seconds(heat.seconds[most])}.`;
     const mean = heat.seconds.reduce((sum, value) => sum + value, 0) / groups;
     const unit = isMpi ? 'ranks' : 'processes';
     const who = heat.ranks > 1 ? `groups of ${count(heat.ranks)} ${unit}` : unit;
-    if (groups === 1) return `One of the ${unit} used it: ${seconds(heat.seconds[0])}.`;
     const longest = `${seconds(heat.seconds[most])}, ${times(heat.seconds[most], mean)} the mean`;
     return (
         `${used} of ${groups} ${who} used it; ${groupName(heat, most, isMpi)} took the longest, ${longest}. ` +
@@ -301,17 +302,21 @@ export function filesSection(document, { actions }) {
         details.hidden = !file.layers;
         if (!file.layers) return;
         chosen = file;
-        replace(lists, frequent(file.strides, 'Frequent strides'), frequent(file.common_sizes ?? [], 'Frequent sizes'));
+        replace(
+            lists,
+            frequent(file.strides, 'Frequent strides, in bytes'),
+            frequent(file.common_sizes ?? [], 'Frequent sizes, in bytes'),
+        );
         replace(counters, counterTables(file.layers));
         sizes.place.hidden = [...file.sizes.read, ...file.sizes.write].every((number) => number === 0);
-        heat.place.hidden = file.heat.seconds.every((value) => value === 0);
+        heat.place.hidden = file.heat.seconds.filter((value) => value > 0).length < 2;
         sizes.say(sizeMessage(file));
         heat.say(heatMessage(file, isMpi));
         sizes.redraw();
         heat.redraw();
     };
     const all = allFiles(document);
-    const list = table(columns(), all, {
+    const list = table(columns(isMpi), all, {
         caption: 'Files',
         sort: [6, true],
         first: 12,
@@ -328,12 +333,12 @@ export function filesSection(document, { actions }) {
     const total = all.reduce((sum, file) => sum + spent(file), 0);
     const words =
         `${plural(all.length, 'file')} listed. ${shorten(longest.name, 60)} took the most time: ` +
-        seconds(spent(longest)) +
+        `${seconds(spent(longest))}, summed over all processes` +
         (total > 0 ? `, ${percent(spent(longest) / total)} of the time of all files.` : '.');
     const element = section(
         'files',
         'Files',
-        h('p', { class: 'intro' }, words),
+        h('p', { class: 'intro' }, unbroken(words)),
         list.element,
         h(
             'div',

@@ -59,9 +59,12 @@ function card(finding, index, actions) {
             h(
                 'div',
                 { class: 'stake' },
-                h('strong', {}, unbroken(seconds(finding.seconds))),
-                h('span', {}, unbroken(`${percent(finding.share)} of the run time`)),
-                bar([[finding.share, 'part-stake']]),
+                // Some findings are about the run and not about a time.
+                finding.seconds > 0 && [
+                    h('strong', {}, unbroken(seconds(finding.seconds))),
+                    h('span', {}, unbroken(`${percent(finding.share)} of the run time`)),
+                    bar([[finding.share, 'part-stake']]),
+                ],
             ),
         ),
         h(
@@ -72,7 +75,8 @@ function card(finding, index, actions) {
         h(
             'dl',
             { class: 'why' },
-            finding.basis && [h('dt', {}, 'Measured as'), h('dd', {}, unbroken(finding.basis))],
+            finding.basis &&
+                finding.seconds > 0 && [h('dt', {}, 'Measured as'), h('dd', {}, unbroken(finding.basis))],
             h('dt', {}, 'Why'),
             h('dd', {}, finding.reason),
             h('dt', {}, 'What to do'),

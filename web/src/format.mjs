@@ -74,6 +74,11 @@ export function path(name, length = 40) {
     );
 }
 
+// A command as a shell would take it.
+export function commandLine(words) {
+    return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
+}
+
 export function baseName(name) {
     return name.slice(name.lastIndexOf('/') + 1) || name;
 }

@@ -1,7 +1,7 @@
 // The job: how it was run, its processes, what was lost.
 import { axis, figure, legend, timeScale, tip, tooltip } from './chart.mjs';
 import { h, section } from './dom.mjs';
-import { bytes, count, percent, plural, seconds } from './format.mjs';
+import { bytes, commandLine, count, percent, plural, seconds } from './format.mjs';
 import { facts, table } from './table.mjs';
 import { colour, seriesColour } from './theme.mjs';
 
@@ -53,7 +53,9 @@ function timesFigure(ranks) {
     return figure({
         id: 'times',
         title: 'Time of each rank',
-        message: `${share('io')} in I/O, ${share('communication')} in communication, ${share('rest')} in the rest.`,
+        message:
+            `${share('io')} in I/O, ${share('communication')} in communication, ` +
+            `${share('rest')} in everything else.`,
         height: Math.min(700, 76 + ranks.length * (ranks.length > 24 ? 14 : 28)),
         build: () => buildTimes(ranks),
     }).element;
@@ -61,8 +63,8 @@ function timesFigure(ranks) {
 
 function jobFacts(job) {
     return facts([
-        ['Command', h('code', {}, job.command.join(' '))],
-        ['In', job.cwd && h('code', {}, job.cwd)],
+        ['Command', h('code', {}, commandLine(job.command))],
+        ['Directory', job.cwd && h('code', {}, job.cwd)],
         ['Started', new Date(job.start * 1000).toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'medium' })],
         ['Run time', seconds(job.end - job.start)],
         ['Host', job.host_count > 1 ? `${job.host} and ${job.host_count - 1} more` : job.host],
@@ -92,8 +94,8 @@ function coverageTable({ coverage }) {
         h(
             'p',
             {},
-            `${percent(coverage.read)} of the bytes read and ${percent(coverage.write)} of the bytes written, ` +
-                'of those that the recorder should see.',
+            `Of the bytes that the recorder should see, this log has ${percent(coverage.read)} of those read and ` +
+                `${percent(coverage.write)} of those written.`,
         ),
         table(
             [
@@ -167,7 +169,12 @@ function processTable(processes) {
         h('h3', {}, 'Processes'),
         table(
             [
-                { title: 'Program', heading: true, cell: ({ program }) => program, value: ({ program }) => program },
+                {
+                    title: 'Program',
+                    heading: true,
+                    cell: ({ program }) => h('span', { class: 'call-name' }, program),
+                    value: ({ program }) => program,
+                },
                 number('Rank', 'rank', (rank) => (rank === null ? '' : String(rank))),
                 number('PID', 'pid', String),
                 number('Run time', 'run_time', seconds),
@@ -180,7 +187,7 @@ function processTable(processes) {
                 {
                     title: 'Command',
                     cell: ({ command, launcher }) => [
-                        h('code', { class: 'clip', title: command?.join(' ') }, command?.join(' ') ?? ''),
+                        h('code', { class: 'clip', title: commandLine(command ?? []) }, commandLine(command ?? [])),
                         launcher && h('span', { class: 'mark' }, 'launcher'),
                     ],
                 },
@@ -274,7 +281,7 @@ function devicesOf(devices) {
                     value: ({ utilisation }) => utilisation,
                 },
                 {
-                    title: 'In progress',
+                    title: 'Requests in progress',
                     number: true,
                     cell: ({ queue }) => queue?.toFixed(1) ?? '–',
                     value: ({ queue }) => queue,

@@ -177,7 +177,7 @@ function callsFigure(layers) {
     if (calls.length === 0) return null;
     return kindFigure({
         id: 'layers-calls',
-        title: 'Time per call',
+        title: 'Time per call, summed over all processes',
         message: callMessage(calls),
         height: 80 + calls.length * 28,
         build: (kind) => buildCalls(calls, kind),
@@ -271,7 +271,9 @@ const treeTitles = [
 ];
 
 const timelineLink = (root, actions) =>
-    button('Show in the timeline', () => actions.zoomTo(root.start, root.start + root.duration), { class: 'link' });
+    button('Show in the timeline', () => actions.zoomTo(root.start, root.start + root.duration), {
+        class: 'link on-screen',
+    });
 
 function treeTable(call, actions) {
     if (!call?.tree?.length) return h('p', { class: 'quiet' }, 'The calls below this one are not known.');

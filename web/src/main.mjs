@@ -4,7 +4,7 @@ import { compareSection } from './compare.mjs';
 import { button, h, replace, select } from './dom.mjs';
 import { filesSection } from './files.mjs';
 import { findingsSection } from './findings.mjs';
-import { baseName, percent, shorten } from './format.mjs';
+import { baseName, commandLine, percent, shorten } from './format.mjs';
 import { jobSection } from './job.mjs';
 import { layersSection } from './layers.mjs';
 import { phasesSection } from './phases.mjs';
@@ -32,8 +32,10 @@ function headline(document) {
     const program = programs.find(({ rank }) => rank === 0) ?? programs[0];
     const [name, ...rest] = program?.command ?? document.job.job.command;
     const words = [baseName(name ?? 'ioseer'), ...rest];
-    const shown = words.slice(0, 12).map((word) => h('span', { class: 'word' }, `${shorten(word, 60)} `));
-    return h('h1', { title: words.join(' ') }, shown, words.length > 12 && '…');
+    const shown = words
+        .slice(0, 12)
+        .map((word) => h('span', { class: !word.includes(' ') && 'word' }, `${shorten(commandLine([word]), 100)} `));
+    return h('h1', { title: commandLine(words) }, shown, words.length > 12 && '…');
 }
 
 const makers = [
@@ -68,8 +70,13 @@ function showLinks() {
             for (const { target, isIntersecting } of changes) {
                 if (!isIntersecting) continue;
                 for (const link of links.children) {
-                    if (link.hash === `#${target.id}`) link.setAttribute('aria-current', 'true');
-                    else link.removeAttribute('aria-current');
+                    if (link.hash !== `#${target.id}`) {
+                        link.removeAttribute('aria-current');
+                        continue;
+                    }
+                    link.setAttribute('aria-current', 'true');
+                    // In a narrow window the links are one long row.
+                    links.scrollTo({ left: link.offsetLeft - 40 });
                 }
             }
         },
@@ -174,7 +181,6 @@ function frame() {
 const page = { chart: chartById, drawAll, actions: null };
 window.ioseerPage = page;
 
-addEventListener('beforeprint', drawAll);
 startTheme();
 frame();
 const given = (id) => JSON.parse(document.getElementById(id).textContent);

@@ -1,6 +1,6 @@
 // The phases of the program's I/O: a table, and their space of tick, process and offset (space.mjs).
 import { button, h, section, swatch } from './dom.mjs';
-import { baseName, bytes, count, percent, plural, rate, seconds, shorten } from './format.mjs';
+import { baseName, bytes, count, percent, plural, rate, seconds, shorten, unbroken } from './format.mjs';
 import { spaceFigures } from './space.mjs';
 import { phaseSeriesIndex } from './theme.mjs';
 
@@ -19,9 +19,11 @@ const sum = (phases, key) => phases.reduce((total, phase) => total + (phase[key]
 
 const moves = ({ op }) => op === 'read' || op === 'write';
 
+const formula = (op) => op.logical_expr ?? op.offset_expr ?? (op.offset_table ? '(table)' : null);
+
 function expression(op) {
     if (!moves(op)) return h('code', {}, op.member_expr ? `file ${op.member_expr}` : '');
-    const main = op.logical_expr ?? op.offset_expr ?? (op.offset_table ? '(table)' : (op.mode ?? ''));
+    const main = formula(op) ?? op.mode ?? '';
     const physical = op.logical_expr && op.offset_expr && op.logical_expr !== op.offset_expr;
     return [
         h('code', {}, main),
@@ -29,10 +31,17 @@ function expression(op) {
     ];
 }
 
-const manner = ({ collective, blocking, pointer, mode }) =>
-    [collective && 'collective', blocking === false && 'nonblocking', pointer && `${pointer} offset`, mode]
+function manner(op) {
+    const { collective, blocking, pointer, mode } = op;
+    return [
+        collective && 'collective',
+        blocking === false && 'nonblocking',
+        pointer && `${pointer} offset`,
+        formula(op) !== null && mode,
+    ]
         .filter(Boolean)
         .join(', ');
+}
 
 function operation(op, file) {
     return [
@@ -61,7 +70,13 @@ function operationCells(op, file) {
     ];
 }
 
-const fileWords = ({ file, files }) => `${shorten(baseName(file), 36)}${files > 1 ? `, ${count(files)} files` : ''}`;
+const fileWords = ({ file, files }) =>
+    `${shorten(baseName(file), 36)}${files > 1 ? ` and ${plural(files - 1, 'other')}` : ''}`;
+
+const shownOperations = 6; // of a phase, and
+const shownBlocks = 12; // of phases, those with the most time, until the reader wants all
+
+const otherWords = { meta: 'metadata call' };
 
 // The rows of a phase, or of several that repeat: one per operation, with the numbers of the phase in the first.
 function rowsOf(phases, total, colourOf, actions, attributes) {
@@ -70,7 +85,8 @@ function rowsOf(phases, total, colourOf, actions, attributes) {
     const duration = sum(phases, 'duration');
     const weight = sum(phases, 'weight');
     const name = phases.length > 1 ? `${phase.id}–${last.id}` : `${phase.id}`;
-    const rowspan = Math.max(1, phase.ops.length);
+    const more = phase.ops.length > shownOperations + 2 ? phase.ops.length - shownOperations : 0;
+    const rowspan = Math.max(1, phase.ops.length + (more > 0));
     const number = (text) => h('td', { rowspan, class: 'number' }, text);
     const head = [
         h(
@@ -97,20 +113,36 @@ function rowsOf(phases, total, colourOf, actions, attributes) {
     const file = phase.file && h('span', { title: phase.file }, fileWords(phase));
     const others = () =>
         Object.entries(phase.others)
-            .map(([other, calls]) => `${count(calls)} ${other}`)
+            .map(([other, calls]) => plural(calls, otherWords[other] ?? other))
             .join(', ');
     const rows =
         phase.ops.length === 0
             ? h('tr', {}, head, h('td', { colspan: 3, class: 'quiet' }, others()), tail)
             : phase.ops.map((op, index) =>
-                  h('tr', {}, index === 0 && head, operationCells(op, index === 0 && file), index === 0 && tail),
+                  h(
+                      'tr',
+                      { class: more > 0 && index >= shownOperations && 'later' },
+                      index === 0 && head,
+                      operationCells(op, index === 0 && file),
+                      index === 0 && tail,
+                  ),
               );
-    return h('tbody', { ...attributes, 'data-first': phase.id, 'data-last': last.id }, rows);
+    return h(
+        'tbody',
+        { ...attributes, 'data-first': phase.id, 'data-last': last.id },
+        rows,
+        more > 0 &&
+            h(
+                'tr',
+                { class: 'instead' },
+                h('td', { class: 'operation quiet' }, `and ${plural(more, 'operation')} more`),
+            ),
+    );
 }
 
-const titles = [
+const titles = (isMpi) => [
     ['Phase'],
-    ['Ranks', 1],
+    [isMpi ? 'Ranks' : 'Processes', 1],
     ['Operation'],
     ['Initial offset'],
     ['Rep × request', 1],
@@ -119,11 +151,13 @@ const titles = [
     ['Bandwidth', 1],
 ];
 
-function phaseTable({ phases }, colourOf, actions) {
+function phaseTable({ phases }, isMpi, colourOf, actions) {
     const total = sum(phases, 'duration');
     const singles = [];
-    const bodies = blocksOf(phases).map((block) => {
-        const body = rowsOf(block, total, colourOf, actions, {});
+    const blocks = blocksOf(phases);
+    const longest = [...blocks].sort((a, b) => sum(b, 'duration') - sum(a, 'duration')).slice(0, shownBlocks);
+    const bodies = blocks.map((block) => {
+        const body = rowsOf(block, total, colourOf, actions, { class: !longest.includes(block) && 'later' });
         if (block.length === 1) return body;
         const each = block.map((phase) => rowsOf([phase], total, colourOf, actions, { class: 'single', hidden: true }));
         singles.push(...each);
@@ -138,29 +172,32 @@ function phaseTable({ phases }, colourOf, actions) {
         },
         { 'aria-pressed': 'false' },
     );
-    return [
+    const table = h(
+        'table',
+        { class: 'phases folded', id: 'phase-table' },
+        h('caption', { class: 'unseen' }, 'Phases, in the order of the program'),
         h(
-            'div',
-            { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table of phases' },
+            'thead',
+            {},
             h(
-                'table',
-                { class: 'phases', id: 'phase-table' },
-                h('caption', { class: 'unseen' }, 'Phases, in the order of the program'),
-                h(
-                    'thead',
-                    {},
-                    h(
-                        'tr',
-                        {},
-                        titles.map(([title, right]) =>
-                            h('th', { scope: 'col', class: right ? 'number' : null }, title),
-                        ),
-                    ),
-                ),
-                bodies,
+                'tr',
+                {},
+                titles(isMpi).map(([title, right]) => h('th', { scope: 'col', class: right ? 'number' : null }, title)),
             ),
         ),
-        singles.length > 0 && h('div', { class: 'more' }, show),
+        bodies,
+    );
+    const note = h('p', { class: 'quiet' }, `These ${shownBlocks} rows have the most time.`);
+    const unfold = () => {
+        table.classList.remove('folded');
+        note.remove();
+        all.remove();
+    };
+    const all = button('Show all phases and operations', unfold, { class: 'unfold' });
+    return [
+        h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table of phases' }, table),
+        blocks.length > shownBlocks && note,
+        h('div', { class: 'more' }, table.querySelector('.later') && all, singles.length > 0 && show),
     ];
 }
 
@@ -179,6 +216,26 @@ function words({ phases, bytes: all, unphased_bytes: unphased }) {
     return unphased > 0 ? `${text} ${bytes(unphased)} are in no phase.` : text;
 }
 
+// What the names in the offsets mean, if there are any.
+function legendOf({ phases }) {
+    const ops = phases.flatMap((phase) => phase.ops).filter(moves);
+    const uses = (pattern) => ops.some((op) => pattern.test(`${formula(op)} ${op.offset_expr} ${op.size_expr}`));
+    const names = [
+        [/\bidP\b/, 'idP: the rank'],
+        [/\brs\b/, 'rs: the request size'],
+        [/\bnp\b/, 'np: how many ranks'],
+        [/\bph\b/, 'ph: which repetition'],
+        [/\(table\)/, '(table): an offset per rank, without a formula'],
+    ].filter(([pattern]) => uses(pattern));
+    const views = ops.some((op) => op.logical_expr);
+    return h(
+        'p',
+        { class: 'quiet' },
+        names.length > 0 && `${names.map(([, text]) => text).join('; ')}. `,
+        views && 'Offsets in a file view are computed as if the pieces of all ranks followed each other.',
+    );
+}
+
 export function phasesSection(document, { actions }) {
     const { phases } = document;
     if (!phases || phases.phases.length === 0) {
@@ -190,14 +247,9 @@ export function phasesSection(document, { actions }) {
     const element = section(
         'phases',
         'Phases',
-        h('p', { class: 'intro' }, words(phases)),
-        phaseTable(phases, colourOf, actions),
-        h(
-            'p',
-            { class: 'quiet' },
-            'idP: the rank; rs: the request size; np: how many ranks; ph: which repetition. ' +
-                'Offsets in a file view are computed as if the pieces of all ranks followed each other.',
-        ),
+        h('p', { class: 'intro' }, unbroken(words(phases))),
+        phaseTable(phases, Boolean(document.job.job.mpi), colourOf, actions),
+        legendOf(phases),
         spaceFigures(document, actions),
     );
     actions.showPhase = (id) => {
@@ -205,6 +257,7 @@ export function phasesSection(document, { actions }) {
             ({ dataset }) => Number(dataset.first) <= id && id <= Number(dataset.last),
         );
         if (!body) return;
+        if (body.matches('.later')) element.querySelector('.unfold')?.click();
         body.scrollIntoView({ block: 'center' });
         body.querySelector('button').focus();
         body.classList.add('found');

@@ -1,7 +1,7 @@
 // Each transfer as a point of tick (without MPI: time) x process x offset: in 3-D, and as three projections.
-import { axis, byteScale, figure, tip, tooltip } from './chart.mjs';
+import { axis, byteScale, figure, timeScale, tip, tooltip } from './chart.mjs';
 import { button, h, select, swatch } from './dom.mjs';
-import { baseName, bytes, capital, count, plural, seconds, shorten } from './format.mjs';
+import { baseName, bytes, capital, count, plural, ranges, seconds, shorten } from './format.mjs';
 import { colour, phaseColours, phaseSeriesIndex } from './theme.mjs';
 
 const [PHASE, RANK, TICK, OFFSET, SIZE, IS_WRITE, FILE, START] = [0, 1, 2, 3, 4, 5, 6, 7];
@@ -54,6 +54,14 @@ const axes = {
 
 // --- in 3-D
 
+// The unit of an axis is the same along it.
+const scaleOf = (points, { index }) =>
+    index === OFFSET
+        ? byteScale(extent(points, OFFSET)[1], 5)
+        : index === START
+          ? timeScale(extent(points, START)[1])
+          : {};
+
 // Text needs a large line height: ECharts GL cuts off what is above the line.
 function axis3D({ name, format, minInterval, max }, scale) {
     return {
@@ -70,6 +78,12 @@ function axis3D({ name, format, minInterval, max }, scale) {
         splitLine: { lineStyle: { color: colour('line'), width: 1 } },
         axisPointer: { lineStyle: { color: colour('muted'), width: 1 }, label: { show: false } },
     };
+}
+
+// Where two axes meet there is room for one label.
+function withoutZero(axis) {
+    const { formatter } = axis.axisLabel;
+    return { ...axis, axisLabel: { ...axis.axisLabel, formatter: (value) => (value === 0 ? '' : formatter(value)) } };
 }
 
 function buildSpace(points, document, view, when) {
@@ -95,9 +109,9 @@ function buildSpace(points, document, view, when) {
             environment: 'none',
             postEffect: { enable: false },
         },
-        xAxis3D: axis3D(axes[when]),
+        xAxis3D: withoutZero(axis3D(axes[when], scaleOf(points, axes[when]))),
         yAxis3D: axis3D(axes.process),
-        zAxis3D: axis3D(axes.offset, byteScale(extent(points, OFFSET)[1], 5)),
+        zAxis3D: axis3D(axes.offset, scaleOf(points, axes.offset)),
         series: pointSeries(points, document, (point) => [point[axes[when].index], point[RANK], point[OFFSET]], {
             type: 'scatter3D',
             symbolSize: points.length > 2000 ? 5 : 9,
@@ -171,16 +185,16 @@ function spaceFigure(state, message) {
 // --- projections
 
 function buildSide(points, document, [across, up]) {
-    const side = ({ name, format, minInterval, index }) =>
+    const side = (what) =>
         axis({
             type: 'value',
-            name,
-            minInterval,
+            name: what.name,
+            minInterval: what.minInterval,
             splitNumber: 4,
             nameLocation: 'middle',
             nameGap: 28,
-            axisLabel: { formatter: format },
-            ...(index === OFFSET ? byteScale(extent(points, OFFSET)[1], 5) : {}),
+            axisLabel: { formatter: what.format },
+            ...scaleOf(points, what),
         });
     return {
         grid: { left: 64, right: 14, top: 12, bottom: 46 },
@@ -240,7 +254,10 @@ function legend(document) {
         if (!seen.has(index)) seen.set(index, []);
         seen.get(index).push(id);
     }
-    const name = (ids) => (ids.length > 3 ? `${ids[0]} … ${ids.at(-1)}` : ids.join(', '));
+    const name = (ids) => {
+        const parts = ranges(ids).split(', ');
+        return parts.length > 3 ? `${parts.slice(0, 3).join(', ')} …` : parts.join(', ');
+    };
     return h(
         'div',
         { class: 'legend' },
@@ -272,17 +289,22 @@ export function spaceFigures(document) {
         points: () => space.points.filter((point) => shown === null || point[FILE] === shown),
     };
     const said = messages(state.points(), when);
-    const view = hasWebGL() ? spaceFigure(state, said.space) : null;
-    const sides = [
-        sideFigure(state, when, 'offset', said.tick),
-        sideFigure(state, 'process', 'offset', said.process),
-        sideFigure(state, when, 'process', said.when),
-    ];
+    // With one process, two of three dimensions say everything.
+    const [firstRank, lastRank] = extent(space.points, RANK);
+    const isFlat = firstRank === lastRank;
+    const view = !isFlat && hasWebGL() ? spaceFigure(state, said.space) : null;
+    view?.element.classList.add('on-screen'); // paper gets the projections
+    const sides = [sideFigure(state, when, 'offset', said.tick)];
+    if (!isFlat)
+        sides.push(
+            sideFigure(state, 'process', 'offset', said.process),
+            sideFigure(state, when, 'process', said.when),
+        );
     const show = (file) => {
         shown = file;
         const now = messages(state.points(), when);
         view?.say(now.space);
-        for (const [index, text] of [now.tick, now.process, now.when].entries()) sides[index].say(text);
+        for (const [index, text] of [now.tick, now.process, now.when].entries()) sides[index]?.say(text);
         for (const chart of [view, ...sides]) chart?.redraw();
     };
     const choices = [
@@ -306,9 +328,8 @@ export function spaceFigures(document) {
             space.sampled && ` One of ${count(space.every)} transfers of a thread is shown.`,
         ),
         legend(document),
-        view
-            ? view.element
-            : h('p', { class: 'quiet' }, 'This browser has no WebGL, so only the projections are shown.'),
+        view?.element,
+        !isFlat && !view && h('p', { class: 'quiet' }, 'This browser has no WebGL, so only the projections are shown.'),
         h(
             'div',
             { class: 'sides' },

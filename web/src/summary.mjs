@@ -20,8 +20,8 @@ function number(id, value, name, detail, parts) {
 }
 
 function whoseTime({ job }, { processes }) {
-    if (job.mpi) return `mean of ${plural(processes, 'rank')}`;
-    return processes === 1 ? 'of 1 process' : `with any of ${plural(processes, 'process', 'processes')} in I/O`;
+    if (job.mpi) return `; mean of ${plural(processes, 'rank')}`;
+    return processes > 1 ? `; with any of ${plural(processes, 'process', 'processes')} in I/O` : '';
 }
 
 function numbers({ job, summary }) {
@@ -33,7 +33,7 @@ function numbers({ job, summary }) {
             'share',
             percent(summary.io_share),
             'Time in I/O',
-            `${seconds(summary.io_seconds)} of the run time of ${seconds(summary.run_seconds)}; ` +
+            `${seconds(summary.io_seconds)} of the run time of ${seconds(summary.run_seconds)}` +
                 whoseTime(job, summary),
             [[summary.io_share ?? 0, 'part-io']],
         ),

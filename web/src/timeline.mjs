@@ -251,9 +251,9 @@ function message(timeline, phases) {
     const shown = phases?.phases.length ? `, ${plural(phases.phases.length, 'phase')}` : '';
     const scene = `${lanesInWords(lanes)} over ${seconds(timeline.to - timeline.from)}${shown}.`;
     if (total === 0) return `${scene} No bytes were moved.`;
-    const most = bins.read_bytes[peak] + bins.write_bytes[peak];
     const when = seconds(timeline.from + peak * bins.seconds);
-    return `${scene} The most bytes moved at ${when}: ${rate(most / bins.seconds)}.`;
+    const [read, written] = [bins.read_bytes, bins.write_bytes].map((moved) => rate(moved[peak] / bins.seconds));
+    return `${scene} The most bytes moved at ${when}: ${read} read, ${written} written.`;
 }
 
 // --- the section
@@ -293,7 +293,7 @@ function yAxes(timeline, devices, layout) {
             type: 'value',
             ...byteScale(device ? deviceMost(device) : bandwidthMost(timeline), device ? 1 : 3, rate),
             axisLine: { show: false },
-            name: device ? `Device ${printable(name)}` : 'Bandwidth of all processes',
+            name: device ? `Device ${printable(name)}, used by the whole machine` : 'Bandwidth of all processes',
             nameLocation: 'end',
             nameGap: 8,
             nameTextStyle: { align: 'left', color: colour('text') },
@@ -428,7 +428,7 @@ export function timelineSection(document, { server, actions }) {
                 cell: (span) =>
                     h(
                         'span',
-                        {},
+                        { class: 'call-name' },
                         swatch(`var(--class-${timeline.classes[span[3]] ?? 'none'})`),
                         spanTitle(timeline, span),
                     ),
@@ -553,7 +553,7 @@ export function timelineSection(document, { server, actions }) {
         'Timeline',
         h(
             'p',
-            { class: 'intro' },
+            { class: 'intro on-screen' },
             'Drag over a range to zoom to it, with Shift to move. Double-click to zoom in, with Shift to zoom out; ' +
                 'or use Ctrl and the wheel. Keys: arrows, Home.',
         ),

@@ -1,0 +1,127 @@
+// How a page looks: in a narrow window, on paper, light and dark.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+    assert,
+    drawAll,
+    folder,
+    open,
+    recordCommand,
+    recordExample,
+    report,
+    runTests,
+    test,
+    withoutWebGL,
+} from './harness.mjs';
+
+const paperWidth = 688; // CSS pixels between the margins of A4 paper
+const pages = [];
+
+// Elements that stick out to the right, except in what can be scrolled, and in charts, which the test below measures.
+const wider = (page, limit) =>
+    page.evaluate(
+        (most) =>
+            [...document.querySelectorAll('body *')]
+                .filter((element) => !element.closest('.scroll, .chart, nav, .skip, .unseen'))
+                .filter((element) => element.getBoundingClientRect().right > most + 1)
+                .map((element) => element.outerHTML.slice(0, 100)),
+        limit,
+    );
+
+// Texts with less contrast to what is behind them than the guidelines for accessibility demand.
+function pale() {
+    const numbers = (colour) => colour.match(/[\d.]+/g).map(Number);
+    const light = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    const luminance = ([red, green, blue]) =>
+        0.2126 * light(red / 255) + 0.7152 * light(green / 255) + 0.0722 * light(blue / 255);
+    const behind = (element) => {
+        const colour = numbers(getComputedStyle(element).backgroundColor);
+        return colour.length === 3 || colour[3] === 1 ? colour : behind(element.parentElement);
+    };
+    const found = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const element = walker.currentNode.parentElement;
+        if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
+        const style = getComputedStyle(element);
+        const [a, b] = [numbers(style.color), behind(element)].map(luminance).sort((x, y) => y - x);
+        const enough = parseFloat(style.fontSize) >= 24 ? 3 : 4.5;
+        if ((a + 0.05) / (b + 0.05) < enough) found.push(`${walker.currentNode.data.trim()}: ${style.color}`);
+    }
+    return found;
+}
+
+test('reports are made', async () => {
+    const name = `a file whose name is far too long for any column of any table ${'x'.repeat(100)}.dat`;
+    const data = join(folder, 'looks');
+    mkdirSync(data);
+    const script =
+        `cd '${data}'; dd if=/dev/zero of='${name}' bs=4k count=20; ` +
+        `for i in $(seq 30); do cp '${name}' $i; done; cat *`;
+    const logs = [recordCommand('shell', ['sh', '-c', `(${script}) > /dev/null`]), recordExample('btio')];
+    for (const log of logs.filter(Boolean)) {
+        const page = await open(report(log), {}, withoutWebGL);
+        await drawAll(page);
+        pages.push(page);
+    }
+});
+
+const onEachPage = (name, run) =>
+    test(name, async () => {
+        assert.ok(pages.length > 0);
+        for (const page of pages) await run(page);
+    });
+
+onEachPage('nothing is wider than a narrow window', async (page) => {
+    await page.setViewportSize({ width: 600, height: 1000 });
+    await page.waitForFunction(() => innerWidth === 600);
+    await page.waitForTimeout(500); // for the charts, which follow
+    assert.deepEqual(await wider(page, 600), []);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 600);
+    await page.setViewportSize({ width: 1400, height: 1000 });
+});
+
+for (const colorScheme of ['light', 'dark']) {
+    onEachPage(`text can be read when it is ${colorScheme}`, async (page) => {
+        await page.emulateMedia({ colorScheme });
+        await page.waitForFunction((theme) => document.documentElement.dataset.theme === theme, colorScheme);
+        assert.deepEqual([...new Set(await page.evaluate(pale))], []);
+    });
+}
+
+onEachPage('paper shows everything, and nothing to click on', async (page) => {
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'light');
+    assert.deepEqual(await wider(page, paperWidth), []);
+    // Tables do not scroll on paper.
+    const cut = await page.evaluate(() =>
+        [...document.querySelectorAll('.scroll')]
+            .filter((place) => place.scrollWidth > place.clientWidth + 1)
+            .map((place) => `${place.ariaLabel}: ${place.scrollWidth} of ${place.clientWidth}`),
+    );
+    assert.deepEqual(cut, []);
+    // A drawing of another width than its place would be cut off.
+    const widths = await page.evaluate(() =>
+        [...document.querySelectorAll('.chart canvas')]
+            .filter((canvas) => canvas.checkVisibility())
+            .map((canvas) => [canvas.clientWidth, canvas.closest('.chart').clientWidth]),
+    );
+    assert.ok(widths.length > 4);
+    for (const [drawn, place] of widths) assert.ok(Math.abs(drawn - place) <= 1, `${drawn} of ${place}`);
+    const controls = await page
+        .locator('select, input, nav, summary, button:not(.link, .mark, .sort)')
+        .evaluateAll((found) => found.filter((one) => one.checkVisibility()).map((one) => one.outerHTML.slice(0, 80)));
+    assert.deepEqual(controls, []);
+    await page.evaluate(() => dispatchEvent(new Event('afterprint')));
+    await page.emulateMedia({ media: null, colorScheme: null });
+    const back = await page.evaluate(() => {
+        const place = document.querySelector('#chart-timeline');
+        return [place.querySelector('canvas').clientWidth, place.clientWidth];
+    });
+    assert.ok(back[0] > paperWidth && back[0] === back[1], back.join(' of '));
+});
+
+onEachPage('nothing went wrong on the way', (page) => assert.deepEqual(page.complaints, []));
+
+await runTests();
