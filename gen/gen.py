@@ -9,7 +9,7 @@ doc/add-a-call.md describes the tables. The output depends on the tables alone: 
 import pathlib
 import sys
 
-from tables import Tables
+from tables import LIBRARY_LAYERS, Tables
 
 
 def write_calls_header(tables):
@@ -53,22 +53,34 @@ def write_calls_table(tables):
 def write_real_header(tables):
     yield '// The functions behind the shims, filled in by rec/real.c.'
     yield '#ifndef IOSEER_REAL_H\n#define IOSEER_REAL_H\n\n#include "rec/call_types.h"\n'
+    own = [call for call in tables.exported if call.layer not in LIBRARY_LAYERS]
     yield '#define REAL_FUNCTIONS(FUNCTION, LATE) \\'
-    for call in tables.exported:
+    for call in own:
         yield f"    {'LATE' if 'late' in call.options else 'FUNCTION'}({call.name}) \\"
     yield '\n\nstruct real_functions {'
-    yield from (f'    {call.pointer()};' for call in tables.exported)
-    yield '};\n\n#endif'
+    yield from (f'    {call.pointer()};' for call in own)
+    yield '};\n'
+    for layer in LIBRARY_LAYERS:
+        calls = [call for call in tables.exported if call.layer == layer]
+        yield f'#define {layer.upper()}_FUNCTIONS(FUNCTION) \\'
+        yield from (f'    FUNCTION({call.name}) \\' for call in calls)
+        yield f'\n\nstruct {layer}_functions {{'
+        yield from (f'    {call.pointer()};' for call in calls)
+        yield '};\n'
+    yield '#endif'
 
 
 def shim_body(tables, call, real_call, cast=''):
     """enter, the real call, leave: all decisions are in the probe functions."""
     enter, leave = tables.probe_calls(call)
     unlocks = ' __attribute__((cleanup(stdio_unlock)))' if call.probe.startswith('stdio_') else ''
-    yield f'    struct probe probe{unlocks};'
+    is_library = call.layer in LIBRARY_LAYERS
+    yield f"    struct {f'{call.layer}_probe' if is_library else 'probe'} probe{unlocks};"
     if unlocks:
         yield '    probe.locked = NULL;'
     yield f"    probe.caller = {'system_call_caller' if cast else '(uintptr_t)__builtin_return_address(0)'};"
+    if is_library:
+        yield f'    probe.library = library_of(LIBRARY_{call.layer.upper()}, probe.caller, "{call.name}");'
     if call.ret == 'void':
         yield f'    bool watched = {enter};\n    {real_call};\n    if (watched) {leave};'
     else:
@@ -100,6 +112,8 @@ def write_plain_shim(tables, call):
         yield f'        va_start(list, {call.params[-1].name});'
         yield f'        {call.extra.name} = va_arg(list, {call.extra.type});\n        va_end(list);\n    }}'
     real = f'REAL_LATE({call.name})' if 'late' in call.options else f'real.{call.name}'
+    if call.layer in LIBRARY_LAYERS:
+        real = f'((const struct {call.layer}_functions *)probe.library->function)->{call.name}'
     yield from shim_body(tables, call, f'{real}({call.arguments()})')
     yield '}'
 

@@ -10,13 +10,13 @@ import pathlib
 import re
 import sys
 
-from tables import Tables
+from tables import LIBRARY_LAYERS, Tables
 from test_tables import AFTER, BEFORE, BY_HAND, CANNOT_FAIL, FAILS, NAMES, ROLES, SEEN, SPECIAL
 
 
 def probe_of(call):
     """Probes that differ only in how they lock the stream have the same tests."""
-    if call.probe in BY_HAND:
+    if call.probe in BY_HAND or call.layer in LIBRARY_LAYERS:
         return 'hand'
     return {'stdio_number': 'stdio_meta'}.get(call.probe, call.probe.removesuffix('_unlocked'))
 

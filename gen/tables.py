@@ -14,7 +14,8 @@ KEYWORDS = {'as': None, 'alias': None, 'sys': None, 'traits': None, 'with': None
             'count': '- dup fcntl fileno fdopen stat mmap rename view hints sync fsync fdsync flush',
             'pointer': 'explicit shared', 'form': 'split half', 'effect': 'lookup ask stat create remove rename link change',
             'for': 'directory link', 'sizes': 'set fill', 'partner': 'all from_root to_root send receive both'}
-
+# Layers whose functions come from libraries of which a process may have several (src/rec/library.h).
+LIBRARY_LAYERS = ['hdf5']
 
 CHOICE = re.compile(r'\{(\w+):([^{}]*)\}')
 

@@ -7,6 +7,7 @@
 #include "log/slowest.h"
 #include "model/file/keywords.h"
 #include "summary/mpi_text.h"
+#include "summary/objects.h"
 
 // --- JSON
 
@@ -65,21 +66,27 @@ static void json_event(struct json_out *json, struct log *log, const struct log_
     const struct log_process *process = event->process;
     const struct log_call *call = event->call;
     json_object(json);
-    json_members(json, m_number("id", event->id), m_number_if("parent", event->has_parent, event->parent),
-                 m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid),
-                 m_number("tid", raw->tid), m_text("host", process->host),
-                 m_text("layer", call_layer_name(call->layer)), m_text("op", call->name),
-                 m_text("class", call_class_name(call->class)), m_text("file", event->file ? event->file->name : NULL),
-                 m_number_if("offset", raw->has_offset, raw->offset),
-                 m_number_if("size", call->traits & CALL_HAS_SIZE, raw->size),
-                 m_signed_if("result", raw->has_result, raw->result), m_signed("errno", log_event_errno(event)),
-                 m_number("tick", raw->tick), m_seconds("start", event->start_ns),
-                 m_seconds("duration", event->duration_ns), m_bool("collective", call->traits & CALL_COLLECTIVE),
-                 m_text("line", event->line), m_text("via", describe_via(process->via)));
+    json_members(
+        json, m_number("id", event->id), m_number_if("parent", event->has_parent, event->parent),
+        m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid), m_number("tid", raw->tid),
+        m_text("host", process->host), m_text("layer", call_layer_name(call->layer)), m_text("op", call->name),
+        m_text("class", call_class_name(call->class)), m_text("file", event->file ? event->file->name : NULL),
+        m_number_if("offset", raw->has_offset, raw->offset),
+        m_number_if("size", call->traits & CALL_HAS_SIZE, raw->size),
+        m_signed_if("result", raw->has_result, raw->result), m_signed("errno", log_event_errno(event)),
+        m_number("tick", raw->tick), m_seconds("start", event->start_ns), m_seconds("duration", event->duration_ns),
+        m_bool("collective", log_event_is_collective(event)), m_text("line", event->line),
+        m_text("object", event->file ? event->file->object : NULL), m_text("via", describe_via(process->via)));
+    json_key(json, "selection");
+    objects_json_selection(json, event);
     if (raw->handle) key_number(json, "handle", raw->handle);
     if (raw->error) key_text(json, "error", describe_error(event));
     json_attributes(json, event);
     if (raw->attribute_mask && call->layer == LAYER_MPIIO) json_mpi(json, log, event);
+    if (event->dataset) {
+        json_key(json, "dataset");
+        objects_json_dataset(json, event->dataset);
+    }
     json_close(json);
 }
 
@@ -106,6 +113,7 @@ static void text_event(struct table *table, struct log *log, const struct log_ev
     const char *error = describe_error(event);
     dump_result(table, raw->error && !error ? "error" : error, raw->has_result, raw->result);
     table_text(table, event->file ? event->file->name : NULL);
+    if (event->file && event->file->object) table_append(table, ":%s", event->file->object);
     if (event->file2) table_append(table, " -> %s", event->file2->name);
     append_flags(table, event);
     if (event->etype || event->filetype) {
@@ -113,6 +121,8 @@ static void text_event(struct table *table, struct log *log, const struct log_ev
                      mpi_text_datatype(log, event->filetype).text);
     }
     if (event->datatype) table_append(table, "  memory: %s", mpi_text_datatype(log, event->datatype).text);
+    if (event->selection) table_append(table, "  %s", objects_text_selection(event).text);
+    if (event->dataset) table_append(table, "  %s", objects_text_dataset(event->dataset).text);
     if (event->line) table_append(table, "  [%s]", event->line);
     table_row(table);
 }

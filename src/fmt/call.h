@@ -3,6 +3,7 @@
 // program with another table can read it; the rest comes from the table of the reading program, by name.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum call_layer {
@@ -18,6 +19,10 @@ enum call_layer {
     LAYER_DISK,
     LAYER_COUNT
 };
+
+// Layers above MPI-IO, whose calls are on objects in files: datasets, variables. What they ask for and what reaches the
+// file differ (caches, filters, conversions), so their bytes are not those of the job.
+static inline bool call_layer_is_above(unsigned layer) { return layer == LAYER_HDF5 || layer == LAYER_PNETCDF; }
 
 enum call_class {
     CLASS_NONE,

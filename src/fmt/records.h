@@ -25,6 +25,10 @@ enum record_kind {
     RECORD_PROCESS_HINTS = 17,
     RECORD_DEVICE = 18, // a block device, and what it did while the job ran
     RECORD_COMMUNICATOR = 19,
+    RECORD_SELECTION = 20,
+    RECORD_PROCESS_SELECTION = 21, // log only, as RECORD_PROCESS_FILE
+    RECORD_DATASET = 22,
+    RECORD_PROCESS_DATASET = 23,
 };
 
 enum job_key {
@@ -108,6 +112,7 @@ enum file_key {
     FILE_MOUNT = 7,
     FILE_TYPE = 8,    // st_mode & S_IFMT, 0 if not known
     FILE_FS_NAME = 9, // log: type of the file system in the list of mounts, "ext4"
+    FILE_OBJECT = 10, // path of an object in the file, "/group/dataset"; absent: the file itself
 };
 
 enum call_key { CALL_ID = 1, CALL_NAME = 2, CALL_LAYER = 3, CALL_CLASS = 4, CALL_TRAITS = 5 };
@@ -151,13 +156,14 @@ enum loss_reason {
     LOSS_NO_PLUGIN = 14,    // processes with an MPI for which the recorder has no plugin, or one of another build
     LOSS_NOT_FOLLOWED =
         15, // programs that no library can be preloaded into and that were not followed; the text says why
+    LOSS_OLD_LIBRARY = 16, // processes with an HDF5 before 1.10, whose calls are not recorded
 };
 
 // Whether events of the trace were lost. Other reasons lose only a file's name, or counters, or count processes.
 static inline bool loss_is_of_events(unsigned reason) {
     return reason != LOSS_FILE_CAP && reason != LOSS_NO_NAME && reason != LOSS_COUNTERS_FULL &&
            reason != LOSS_NO_SPILL && reason != LOSS_SANDBOX && reason != LOSS_MAPPINGS && reason != LOSS_TABLE_FULL &&
-           reason != LOSS_NO_PLUGIN && reason != LOSS_NOT_FOLLOWED;
+           reason != LOSS_NO_PLUGIN && reason != LOSS_NOT_FOLLOWED && reason != LOSS_OLD_LIBRARY;
 }
 
 // Why bytes were left out on purpose.
@@ -189,6 +195,51 @@ enum datatype_key {
 
 // Each pair is one field: name, a zero byte, value.
 enum hints_key { HINTS_ID = 1, HINTS_ASKED = 2, HINTS_IN_FORCE = 3 };
+
+// The elements of a dataset that a transfer selects, without their place: that follows from the event's offset. Lists
+// have one field per dimension, the slowest first.
+enum selection_key {
+    SELECTION_ID = 1,
+    SELECTION_KIND = 2, // enum selection_kind
+    SELECTION_DIMS = 3, // of the dataset; 0: it can grow
+    SELECTION_STRIDE = 4,
+    SELECTION_COUNT = 5,
+    SELECTION_BLOCK = 6,  // irregular, points: extent of the box around all elements
+    SELECTION_POINTS = 7, // number of elements
+    SELECTION_BLOCKS = 8, // irregular: number of blocks
+};
+
+enum selection_kind {
+    SELECTION_UNKNOWN = 0,
+    SELECTION_NONE = 1,
+    SELECTION_ALL = 2,
+    SELECTION_REGULAR = 3, // hyperslab
+    SELECTION_IRREGULAR = 4,
+    SELECTION_ELEMENTS = 5,
+    SELECTION_KINDS
+};
+
+enum { SELECTION_MAX_RANK = 32 };
+
+// A dataset as it was when it was opened.
+enum dataset_key {
+    DATASET_ID = 1,
+    DATASET_DIMS = 2,     // one field per dimension
+    DATASET_MAX_DIMS = 3, // the same; UINT64_MAX: unlimited
+    DATASET_LAYOUT = 4,   // + 1: 0 compact, 1 contiguous, 2 chunked, 3 virtual
+    DATASET_CHUNK = 5,    // one field per dimension
+    DATASET_FILTER = 6,   // one field per filter: number, a space, name
+    DATASET_CLASS = 7,    // of its datatype + 1, H5T_class_t
+    DATASET_BYTES = 8,    // of an element
+    DATASET_ALLOCATION_TIME = 9,
+    DATASET_FILL_TIME = 10,      // + 1
+    DATASET_ALIGNMENT_FROM = 11, // of its file: objects of at least this size
+    DATASET_ALIGNMENT = 12,      // begin at a multiple of this
+    DATASET_MPI = 13,            // 1: its file was opened through MPI-IO
+    DATASET_COLLECTIVE_READS = 14,
+    DATASET_COLLECTIVE_WRITES = 15, // of metadata
+    DATASET_OLD_CALL = 16,          // 1: opened by a function that HDF5 has replaced by a newer one
+};
 
 enum device_key {
     DEVICE_ID = 1,     // log only

@@ -46,6 +46,8 @@ struct spill_moment {
     uint64_t epoch_ns;
 };
 
+enum { SPILL_LOSSES = 24 };
+
 struct spill_header {
     uint64_t magic;
     uint32_t version;
@@ -63,14 +65,14 @@ struct spill_header {
     _Atomic uint32_t streams;   // number of event streams so far
     _Atomic uint32_t exit;      // enum process_exit
     uint32_t exit_value;
-    _Atomic uint32_t trace_ended;      // enum loss_reason
-    uint64_t chars_start[2];           // rchar, wchar at the recorder's start
-    uint64_t chars_end[2];             // and at the end
-    uint32_t chars_known;              // bit 0: start known, bit 1: end known
-    uint32_t own_chars;                // what the recorder itself read since then
-    _Atomic uint64_t lost[16];         // events lost, by enum loss_reason
-    _Atomic uint64_t exit_stdio_bytes; // in stdio buffers at exit: libc writes them after the recorder's end
-    _Atomic uint32_t raw_rings;        // io_urings that the program made by system calls of its own
+    _Atomic uint32_t trace_ended;        // enum loss_reason
+    uint64_t chars_start[2];             // rchar, wchar at the recorder's start
+    uint64_t chars_end[2];               // and at the end
+    uint32_t chars_known;                // bit 0: start known, bit 1: end known
+    uint32_t own_chars;                  // what the recorder itself read since then
+    _Atomic uint64_t lost[SPILL_LOSSES]; // events lost, by enum loss_reason
+    _Atomic uint64_t exit_stdio_bytes;   // in stdio buffers at exit: libc writes them after the recorder's end
+    _Atomic uint32_t raw_rings;          // io_urings that the program made by system calls of its own
     uint32_t cpu_wait_known;
     uint64_t cpu_wait_ns; // how long the main thread was runnable but did not run
 };

@@ -276,6 +276,10 @@ static void complete_attributes(struct log_cursor *cursor) {
         event->comm = log_process_communicator(cursor->log, process, raw->attribute[ATTRIBUTE_COMM]);
     if (raw->attribute_mask & 1u << ATTRIBUTE_HINTS_ID)
         event->hints = log_process_hints(cursor->log, process, raw->attribute[ATTRIBUTE_HINTS_ID]);
+    if (raw->attribute_mask & 1u << ATTRIBUTE_SELECTION)
+        event->selection = log_process_selection(cursor->log, process, raw->attribute[ATTRIBUTE_SELECTION]);
+    if (raw->attribute_mask & 1u << ATTRIBUTE_DATASET)
+        event->dataset = log_process_dataset(cursor->log, process, raw->attribute[ATTRIBUTE_DATASET]);
     if (raw->attribute_mask & 1u << ATTRIBUTE_CALL_TIME)
         event->call_time_ns = clock_map_scale(&process->clock, (int64_t)raw->attribute[ATTRIBUTE_CALL_TIME]);
 }
@@ -345,7 +349,7 @@ static void make_plain(struct log_cursor *cursor, struct log_cursor_plain *plain
                 .has_result = true,
                 .unaligned = slot->unaligned},
     };
-    plain->event.moves = log_class_moves(plain->event.call->class);
+    plain->event.moves = log_call_moves(plain->event.call);
 }
 
 static inline uint64_t plain_id(const struct log_cursor *cursor) {

@@ -30,9 +30,10 @@ const char *describe_loss(unsigned reason) {
         [LOSS_NO_NAME] = "opened files whose name is not known: recorded under one common name",
         [LOSS_SANDBOX] = "entered a sandbox (seccomp) and were not recorded after that",
         [LOSS_MAPPINGS] = "of files beyond the recorder's table: their syncs and unmaps are not recorded",
-        [LOSS_TABLE_FULL] = "with a datatype or hints after the cap: recorded without them",
+        [LOSS_TABLE_FULL] = "with a datatype, hints or selection after the cap: recorded without them",
         [LOSS_NO_PLUGIN] = "without a plugin of this build for their MPI: none of its calls are recorded",
         [LOSS_NOT_FOLLOWED] = "into which no recorder can be loaded ran unseen",
+        [LOSS_OLD_LIBRARY] = "with an HDF5 before 1.10: none of its calls are recorded",
     };
     const char *text = reason < sizeof texts / sizeof *texts ? texts[reason] : NULL;
     return text ? text : "for an unknown reason";

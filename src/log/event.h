@@ -60,8 +60,10 @@ struct log_event {
     const struct log_hints *hints;    // for calls that open a file or set hints
     const struct log_datatype *etype; // of a file view
     const struct log_datatype *filetype;
-    const struct log_datatype *datatype; // for transfers with memory that is not contiguous
-    const struct communicator *comm;     // of MPI_File_open
+    const struct log_datatype *datatype;   // for transfers with memory that is not contiguous
+    const struct communicator *comm;       // of MPI_File_open
+    const struct log_selection *selection; // of a transfer of a dataset
+    const struct log_dataset *dataset;     // of a call that opens or extends one
 };
 
 // Only consumers of a visit get `around`, `moves` and `thread` (log/visit.h).
@@ -88,6 +90,16 @@ struct log_comm {
 int log_event_errno(const struct log_event *event);
 
 static inline bool log_class_moves(unsigned class) { return class == CLASS_READ || class == CLASS_WRITE; }
+
+// Whether bytes that the call moves are the job's.
+static inline bool log_call_moves(const struct log_call *call) {
+    return log_class_moves(call->class) && !call_layer_is_above(call->layer);
+}
+
+// Whether all processes make the call together: as the call says, or for some layers its arguments.
+static inline bool log_event_is_collective(const struct log_event *event) {
+    return event->call->traits & CALL_COLLECTIVE || event->raw.attribute_mask & 1u << ATTRIBUTE_COLLECTIVE;
+}
 
 // Bytes that the event moved.
 static inline uint64_t log_event_bytes(const struct log_event *event) {

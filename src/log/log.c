@@ -157,15 +157,17 @@ int log_open(struct log **out, const char *path) {
 
 void log_close(struct log *log) {
     if (!log) return;
-    struct table *tables[] = {&log->processes,     &log->worlds,         &log->files,         &log->calls,
-                              &log->losses,        &log->loss_processes, &log->settings,      &log->places,
-                              &log->streams,       &log->callsites,      &log->counters,      &log->communicators,
-                              &log->datatypes,     &log->hints,          &log->process_files, &log->process_datatypes,
-                              &log->process_hints, &log->devices};
-    struct lookup *lookups[] = {&log->process_by_id,          &log->file_by_id,     &log->stream_by_id,
-                                &log->stream_by_local,        &log->file_by_local,  &log->callsite_by_id,
-                                &log->communicator_by_number, &log->datatype_by_id, &log->hints_by_id,
-                                &log->datatype_by_local,      &log->hints_by_local, &log->device_by_id};
+    struct table *tables[] = {
+        &log->processes,          &log->worlds,          &log->files,     &log->calls,      &log->losses,
+        &log->loss_processes,     &log->settings,        &log->places,    &log->streams,    &log->callsites,
+        &log->counters,           &log->communicators,   &log->datatypes, &log->hints,      &log->process_files,
+        &log->process_datatypes,  &log->process_hints,   &log->devices,   &log->selections, &log->datasets,
+        &log->process_selections, &log->process_datasets};
+    struct lookup *lookups[] = {
+        &log->process_by_id,   &log->file_by_id,        &log->stream_by_id,           &log->stream_by_local,
+        &log->file_by_local,   &log->callsite_by_id,    &log->communicator_by_number, &log->datatype_by_id,
+        &log->hints_by_id,     &log->datatype_by_local, &log->hints_by_local,         &log->device_by_id,
+        &log->selection_by_id, &log->dataset_by_id,     &log->selection_by_local,     &log->dataset_by_local};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) free(tables[i]->item);
     for (size_t i = 0; i < sizeof lookups / sizeof *lookups; i++) lookup_free(lookups[i]);
     datatype_free(&log->scratch);

@@ -102,7 +102,8 @@ struct log_file {
     uint32_t id;
     uint32_t index;     // index in the log's table
     const char *name;   // never NULL
-    uint64_t record_id; // a hash of the name, as in Darshan's text output
+    const char *object; // path of an object in the file: a dataset …; NULL: the file itself
+    uint64_t record_id; // a hash of name and object, as in Darshan's text output
     uint64_t device;
     uint64_t inode;
     uint64_t fs_type;
@@ -125,6 +126,32 @@ struct log_datatype {
     const uint8_t *form;
     size_t form_len;
     struct datatype *flat; // of log_datatype_flat
+};
+
+// Elements of a dataset, without their place. Lists have `rank` values.
+struct log_selection {
+    uint32_t id;
+    unsigned kind; // enum selection_kind
+    unsigned rank;
+    const uint64_t *dims;                   // of the dataset; 0: it can grow
+    const uint64_t *stride, *count, *block; // NULL for all and none
+    bool points_known;
+    uint64_t points; // number of elements
+    uint64_t blocks;
+};
+
+// A dataset as it was when it was opened.
+struct log_dataset {
+    uint32_t id;
+    unsigned rank, chunk_rank;
+    const uint64_t *dims, *max_dims, *chunk;
+    int layout; // of HDF5; -1: unknown
+    struct log_strings filters;
+    int type_class;
+    uint64_t bytes; // of an element
+    int allocation_time, fill_time;
+    uint64_t alignment_from, alignment;
+    bool by_mpi, collective_reads, collective_writes, old_call;
 };
 
 struct log_hint {
@@ -246,6 +273,10 @@ const struct communicator *log_process_communicator(const struct log *log, const
 const struct log_datatype *log_process_datatype(const struct log *log, const struct log_process *process,
                                                 uint64_t local);
 const struct log_hints *log_process_hints(const struct log *log, const struct log_process *process, uint64_t local);
+const struct log_selection *log_process_selection(const struct log *log, const struct log_process *process,
+                                                  uint64_t local);
+const struct log_dataset *log_process_dataset(const struct log *log, const struct log_process *process, uint64_t local);
+const struct log_selection *log_selection_find(const struct log *log, uint32_t id);
 const struct log_call *log_call_find(const struct log *log, uint32_t id);
 const char *log_callsite(const struct log *log, const struct log_process *process, uint32_t id);
 

@@ -83,6 +83,7 @@ static const struct mpi_error *find(const struct log_event *event) {
 }
 
 int log_event_errno(const struct log_event *event) {
+    if (event->raw.error && call_layer_is_above(event->call->layer)) return EIO; // HDF5 does not number its errors
     if (!event->raw.error || event->call->layer != LAYER_MPIIO) return event->raw.error;
     const struct mpi_error *error = find(event);
     return error ? error->error : EIO;
@@ -90,6 +91,7 @@ int log_event_errno(const struct log_event *event) {
 
 const char *describe_error(const struct log_event *event) {
     if (!event->raw.error) return NULL;
+    if (call_layer_is_above(event->call->layer)) return "failed";
     if (event->call->layer != LAYER_MPIIO) return strerrorname_np(event->raw.error);
     const struct mpi_error *error = find(event);
     return error ? error->name : NULL;

@@ -78,6 +78,10 @@ struct log {
     struct table process_files; // struct link_row
     struct table process_datatypes;
     struct table process_hints;
+    struct table selections;
+    struct table datasets;
+    struct table process_selections;
+    struct table process_datasets;
     struct datatype scratch; // for checks of forms
     struct table callsites;
     struct table counters; // sorted by process once the log is open
@@ -93,6 +97,10 @@ struct log {
     struct lookup communicator_by_number; // key: process, number
     struct lookup datatype_by_local;
     struct lookup hints_by_local;
+    struct lookup selection_by_id;
+    struct lookup dataset_by_id;
+    struct lookup selection_by_local;
+    struct lookup dataset_by_local;
     struct lookup callsite_by_id; // key: process, number
 
     const struct log_place **event_places; // event blocks with a known process, by process, then in the log's order
@@ -124,6 +132,8 @@ int log_parse_text(struct log *log, const struct field *field, const char **text
 int log_put_row(struct table *table, struct lookup *lookup, uint64_t key, const void *row, size_t bytes);
 int log_parse_datatype(struct log *log, struct fields_in body);
 int log_parse_hints(struct log *log, struct fields_in body);
+int log_parse_selection(struct log *log, struct fields_in body);
+int log_parse_dataset(struct log *log, struct fields_in body);
 
 // Turns numbers into pointers, after all records are read.
 int log_link(struct log *log);

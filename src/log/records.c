@@ -145,13 +145,20 @@ static int parse_process(struct log *log, struct fields_in body) {
     return log_put_row(&log->processes, &log->process_by_id, process.id, &process, sizeof process);
 }
 
+// A hash of what identifies the file, or the object in it.
+static uint64_t record_id(const struct field *name, const struct field *object) {
+    if (!name->key) return 0;
+    uint64_t id = XXH64(name->data, name->len, 0);
+    return object->key ? XXH64(object->data, object->len, id) : id;
+}
+
 static int parse_file(struct log *log, struct fields_in body) {
-    struct field f[FILE_FS_NAME + 1];
-    FORWARD(fields_by_key(body, f, FILE_FS_NAME + 1));
+    struct field f[FILE_OBJECT + 1];
+    FORWARD(fields_by_key(body, f, FILE_OBJECT + 1));
     struct log_file file = {
         .id = (uint32_t)f[FILE_ID].number,
         .name = "",
-        .record_id = f[FILE_NAME].key ? XXH64(f[FILE_NAME].data, f[FILE_NAME].len, 0) : 0,
+        .record_id = record_id(&f[FILE_NAME], &f[FILE_OBJECT]),
         .device = f[FILE_DEVICE].number,
         .inode = f[FILE_INODE].number,
         .block_size = (uint32_t)f[FILE_BLOCK_SIZE].number,
@@ -161,6 +168,7 @@ static int parse_file(struct log *log, struct fields_in body) {
     FORWARD(log_parse_text(log, &f[FILE_NAME], &file.name));
     FORWARD(log_parse_text(log, &f[FILE_MOUNT], &file.mount));
     FORWARD(log_parse_text(log, &f[FILE_FS_NAME], &file.fs_name));
+    FORWARD(log_parse_text(log, &f[FILE_OBJECT], &file.object));
     return log_put_row(&log->files, &log->file_by_id, file.id, &file, sizeof file);
 }
 
@@ -292,6 +300,10 @@ static int parse_record(struct log *log, unsigned kind, struct fields_in body) {
     case RECORD_PROCESS_DATATYPE: return parse_link(&log->process_datatypes, body);
     case RECORD_HINTS: return log_parse_hints(log, body);
     case RECORD_PROCESS_HINTS: return parse_link(&log->process_hints, body);
+    case RECORD_SELECTION: return log_parse_selection(log, body);
+    case RECORD_PROCESS_SELECTION: return parse_link(&log->process_selections, body);
+    case RECORD_DATASET: return log_parse_dataset(log, body);
+    case RECORD_PROCESS_DATASET: return parse_link(&log->process_datasets, body);
     case RECORD_COMMUNICATOR: return parse_communicator(log, body);
     case RECORD_DEVICE: return parse_device(log, body);
     case RECORD_CALLSITE: return parse_callsite(log, body);
@@ -358,6 +370,27 @@ static int link_locals(const struct table *links, const struct lookup *by_id, st
     return 0;
 }
 
+// An object lies where its file lies.
+static int link_objects(struct log *log) {
+    struct log_file *files = log->files.item;
+    struct lookup by_name = {0};
+    int code = 0;
+    for (size_t i = 0; i < log->files.count && !code; i++) {
+        if (!files[i].object) code = lookup_set(&by_name, XXH64(files[i].name, strlen(files[i].name), 0), (uint32_t)i);
+    }
+    for (size_t i = 0; i < log->files.count && !code; i++) {
+        if (!files[i].object) continue;
+        uint32_t at = lookup_find(&by_name, XXH64(files[i].name, strlen(files[i].name), 0));
+        if (at == LOOKUP_NONE || strcmp(files[at].name, files[i].name)) continue;
+        files[i].device = files[at].device;
+        files[i].mount = files[at].mount;
+        files[i].fs_name = files[at].fs_name;
+        files[i].fs_type = files[at].fs_type;
+    }
+    lookup_free(&by_name);
+    return code;
+}
+
 static int link_streams(struct log *log) {
     const struct stream_row *rows = log->streams.item;
     for (size_t i = 0; i < log->streams.count; i++)
@@ -414,6 +447,9 @@ int log_link(struct log *log) {
     FORWARD(link_locals(&log->process_files, &log->file_by_id, &log->file_by_local));
     FORWARD(link_locals(&log->process_datatypes, &log->datatype_by_id, &log->datatype_by_local));
     FORWARD(link_locals(&log->process_hints, &log->hints_by_id, &log->hints_by_local));
+    FORWARD(link_locals(&log->process_selections, &log->selection_by_id, &log->selection_by_local));
+    FORWARD(link_locals(&log->process_datasets, &log->dataset_by_id, &log->dataset_by_local));
+    FORWARD(link_objects(log));
     FORWARD(log_assign_worlds(log));
     FORWARD(link_streams(log));
     return sort_places(log);

@@ -280,31 +280,46 @@ static int number_thread(struct log_source *source, uint32_t tid, uint32_t *thre
     return 0;
 }
 
-static int remember(struct log_source *source, const struct log_event *event) {
-    if (!source->around) source->around = calloc(SOURCE_AROUND, sizeof *source->around);
-    RETURN_IF(!source->around, -ENOMEM);
-    source->around[place_of(event->id)] = (struct log_around){event->id, event->call, event->has_parent};
+static int remember(struct log_around **table, const struct log_event *event) {
+    if (!*table) *table = calloc(SOURCE_AROUND, sizeof **table);
+    RETURN_IF(!*table, -ENOMEM);
+    (*table)[place_of(event->id)] = (struct log_around){event->id, event->call, event->has_parent};
     return 0;
 }
 
-// A call that consists of several transfers (copy_file_range, lio_listio) is not a transfer itself.
+static const struct log_around *find_around(const struct log_around *table, uint64_t id) {
+    const struct log_around *around = table ? &table[place_of(id)] : NULL;
+    return around && around->call && around->id == id ? around : NULL;
+}
+
+// A call that consists of several transfers (copy_file_range, lio_listio) is not a transfer itself. What is inside a
+// call above MPI-IO counts as if it were not inside.
 static void set_parent(const struct log_source *source, struct log_event *event) {
-    const struct log_around *around = source->around ? &source->around[place_of(event->parent)] : NULL;
-    if (around && (!around->call || around->id != event->parent)) around = NULL;
+    if (find_around(source->above, event->parent)) {
+        event->has_parent = false;
+        event->parent = 0;
+        return;
+    }
+    const struct log_around *around = find_around(source->around, event->parent);
     if (around) event->around = around->call;
     event->moves = event->moves && around && !around->has_parent && !log_class_moves(around->call->class) &&
                    around->call->layer <= LAYER_STDIO;
 }
 
 // For one event of any kind and the plain events after it in the same thread.
-static int add_relations(struct log_source *source, struct log_event *event, size_t count) {
+static int add_relations(struct log_source *source, struct log_batch *batch, struct log_event *event, size_t count) {
     uint32_t thread;
     FORWARD(number_thread(source, event->raw.tid, &thread));
-    event->moves = log_class_moves(event->call->class) && !event->raw.error;
+    event->moves = log_call_moves(event->call) && !event->raw.error;
     if (event->has_parent) set_parent(source, event);
     for (size_t i = 0; i < count; i++) {
         event[i].thread = thread;
-        if (may_be_parent(&event[i])) FORWARD(remember(source, &event[i]));
+        if (call_layer_is_above(event[i].call->layer)) {
+            batch->has_above = true;
+            FORWARD(remember(&source->above, &event[i]));
+        } else if (may_be_parent(&event[i])) {
+            FORWARD(remember(&source->around, &event[i]));
+        }
     }
     return 0;
 }
@@ -331,7 +346,7 @@ static int put_front(struct log_source *source, struct log_batch *batch) {
     size_t count =
         log_cursor_run(source->front, event + 1, batch->room - batch->count, source->front_until_ns, &has_current);
     batch->count += count;
-    if (source->options.has_relations) FORWARD(add_relations(source, event, count + 1));
+    if (source->options.has_relations) FORWARD(add_relations(source, batch, event, count + 1));
     return has_current;
 }
 
@@ -378,6 +393,7 @@ static int fill_by_stream(struct log_source *source, struct log_batch *batch) {
 
 int log_source_fill(struct log_source *source, struct log_batch *batch) {
     batch->count = batch->comms = batch->partners = 0;
+    batch->has_above = false;
     FORWARD(source->options.order == SOURCE_BY_START ? fill_by_start(source, batch) : fill_by_stream(source, batch));
     link_partners(batch);
     return batch->count || batch->comms;
@@ -455,6 +471,7 @@ void log_source_close(struct log_source *source) {
     free(source->stream);
     free(source->due);
     free(source->around);
+    free(source->above);
     lookup_free(&source->thread_of);
     *source = (struct log_source){0};
 }

@@ -8,6 +8,7 @@
 struct log_batch {
     struct log_event *event;
     size_t count, room;
+    bool has_above;      // some events are of layers above MPI-IO
     uint64_t *attribute; // ATTRIBUTE_LIMIT per event; allocated for the first event that has attributes
     struct log_comm *comm;
     size_t comms;
@@ -56,6 +57,7 @@ struct log_source {
     // For has_relations.
     struct lookup thread_of;        // by thread id
     struct log_around *around;      // [SOURCE_AROUND], allocated on first use; fixed size
+    struct log_around *above;       // the same, of calls above MPI-IO: each contains many others
     struct log_stream_comm *stream; // by stream, if has_comm
     size_t streams;
 };

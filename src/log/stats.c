@@ -399,7 +399,7 @@ static int end(void *context, void *state) {
 
 struct log_consumer log_stats_consumer(struct log_stats_request *request) {
     return (struct log_consumer){
-        .context = request, .begin = begin, .events = add_events, .end = end, .discard = discard};
+        .context = request, .wants_above = true, .begin = begin, .events = add_events, .end = end, .discard = discard};
 }
 
 int log_stats_visit(struct log_stats_request *request) {

@@ -154,11 +154,24 @@ static int pass_untraced(const struct log_comm *comm, void *context) {
     return 0;
 }
 
+// Hands over the events, without those that the consumer does not want.
+static int give_events(const struct log_consumer *consumer, void *state, const struct log_batch *batch) {
+    const struct log_event *event = batch->event, *end = event + batch->count;
+    if (consumer->wants_above || !batch->has_above) return consumer->events(state, event, batch->count);
+    while (event < end) {
+        const struct log_event *first = event;
+        while (event < end && !call_layer_is_above(event->call->layer)) event++;
+        if (event > first) FORWARD(consumer->events(state, first, (size_t)(event - first)));
+        while (event < end && call_layer_is_above(event->call->layer)) event++;
+    }
+    return 0;
+}
+
 static int consume(const struct visit *visit, struct unit *unit, const struct log_batch *batch) {
     for (size_t i = 0; i < visit->job->consumers; i++) {
         const struct log_consumer *consumer = &visit->job->consumer[i];
         if (consumer->comm && batch->comms) FORWARD(consumer->comm(unit->state[i], batch->comm, batch->comms));
-        if (consumer->events && batch->count) FORWARD(consumer->events(unit->state[i], batch->event, batch->count));
+        if (consumer->events && batch->count) FORWARD(give_events(consumer, unit->state[i], batch));
     }
     return 0;
 }
@@ -308,15 +321,21 @@ struct merge {
     struct log_heap heap; // of units
     const struct log_event *event[ORDERED_EVENTS];
     size_t count;
+    const struct log_event *below[ORDERED_EVENTS]; // those of them that every consumer gets
+    size_t below_count;
 };
 
 static int flush(struct merge *merge) {
     const struct log_visit *job = merge->visit->job;
     for (size_t i = 0; i < job->consumers && merge->count; i++) {
         const struct log_consumer *consumer = &job->consumer[i];
-        if (consumer->ordered) FORWARD(consumer->ordered(consumer->context, merge->event, merge->count));
+        if (!consumer->ordered) continue;
+        if (consumer->wants_above)
+            FORWARD(consumer->ordered(consumer->context, merge->event, merge->count));
+        else if (merge->below_count)
+            FORWARD(consumer->ordered(consumer->context, merge->below, merge->below_count));
     }
-    merge->count = 0;
+    merge->count = merge->below_count = 0;
     return 0;
 }
 
@@ -367,6 +386,7 @@ static int pass_events(struct merge *merge, struct unit *unit, int64_t until_ns)
     struct log_event *event = &batch->event[unit->at], *end = batch->event + batch->count;
     do {
         FORWARD(number_thread(merge->visit, unit, event));
+        if (!call_layer_is_above(event->call->layer)) merge->below[merge->below_count++] = event;
         merge->event[merge->count++] = event++;
         if (merge->count == ORDERED_EVENTS) FORWARD(flush(merge));
     } while (event < end && event->start_ns < until_ns);

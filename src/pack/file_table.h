@@ -1,4 +1,4 @@
-// The log's files. One name is one file, whichever processes used it.
+// The log's files, and objects in them. One name is one file, whichever processes used it.
 #pragma once
 
 #include <stdbool.h>

@@ -21,8 +21,7 @@ static void free_process(struct pack_process *process) {
     spill_read_free(&process->spill);
     bytes_free(&process->about);
     bytes_free(&process->files);
-    bytes_free(&process->datatypes);
-    bytes_free(&process->hints);
+    for (unsigned i = 0; i < PACK_UNIQUE; i++) bytes_free(&process->unique[i]);
     bytes_free(&process->communicators);
     bytes_free(&process->sites);
     lookup_free(&process->streams);
@@ -180,8 +179,7 @@ static int prepare(struct pack *pack) {
 static int write_log(struct pack *pack) {
     pack_write_job(pack);
     file_table_write(&pack->files, &pack->writer);
-    pack_write_unique(pack, &pack->datatypes, RECORD_DATATYPE);
-    pack_write_unique(pack, &pack->hints, RECORD_HINTS);
+    for (unsigned i = 0; i < PACK_UNIQUE; i++) pack_write_unique(pack, &pack->unique[i], pack_unique[i].kind);
     pack_write_devices(pack);
     for (size_t i = 0; i < pack->process_count; i++) FORWARD(pack_write_process(pack, &pack->process[i]));
     FORWARD(for_each_spill(pack, pack_write_events));
@@ -216,8 +214,7 @@ static void free_pack(struct pack *pack) {
     free(pack->call_written);
     free(pack->unfollowed);
     file_table_free(&pack->files);
-    intern_free(&pack->datatypes);
-    intern_free(&pack->hints);
+    for (unsigned i = 0; i < PACK_UNIQUE; i++) intern_free(&pack->unique[i]);
     callsites_free(&pack->callsites);
     bytes_free(&pack->devices);
     bytes_free(&pack->job_records);

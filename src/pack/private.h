@@ -10,6 +10,17 @@
 #include "pack/pack.h"
 #include "pack/spill_read.h"
 
+// Records that many processes have in common, and those that say which of them a process uses.
+enum { PACK_DATATYPE, PACK_HINTS, PACK_SELECTION, PACK_DATASET, PACK_UNIQUE };
+static const struct {
+    unsigned kind, link;
+} pack_unique[PACK_UNIQUE] = {
+    [PACK_DATATYPE] = {RECORD_DATATYPE, RECORD_PROCESS_DATATYPE},
+    [PACK_HINTS] = {RECORD_HINTS, RECORD_PROCESS_HINTS},
+    [PACK_SELECTION] = {RECORD_SELECTION, RECORD_PROCESS_SELECTION},
+    [PACK_DATASET] = {RECORD_DATASET, RECORD_PROCESS_DATASET},
+};
+
 // One spill file: a process, or one of the program images of a process that exec'ed.
 struct pack_process {
     char *name; // of the file
@@ -27,14 +38,13 @@ struct pack_process {
     uint64_t end_mono_ns;
     bool chars_known;
     uint64_t chars[2];
-    uint64_t load_chars[2];     // before the recorder was loaded
-    uint32_t same_pid;          // place of the earlier process with this pid, or LOOKUP_NONE
-    struct bytes files;         // struct pack_link
-    struct bytes datatypes;     // struct pack_link
-    struct bytes hints;         // struct pack_link
-    struct bytes communicators; // RECORD_COMMUNICATOR records
-    struct bytes sites;         // struct pack_site
-    struct lookup streams;      // its own stream number -> the log's
+    uint64_t load_chars[2];           // before the recorder was loaded
+    uint32_t same_pid;                // place of the earlier process with this pid, or LOOKUP_NONE
+    struct bytes files;               // struct pack_link
+    struct bytes unique[PACK_UNIQUE]; // struct pack_link
+    struct bytes communicators;       // RECORD_COMMUNICATOR records
+    struct bytes sites;               // struct pack_site
+    struct lookup streams;            // its own stream number -> the log's
     uint64_t damaged_bytes;
 };
 
@@ -74,8 +84,7 @@ struct pack {
     struct pack_process *process;
     size_t process_count;
     struct file_table files;
-    struct intern datatypes; // descriptions by all processes, each kept once: bodies without the number
-    struct intern hints;     // the same
+    struct intern unique[PACK_UNIQUE]; // descriptions by all processes, each kept once: bodies without the number
     struct callsites callsites;
     struct pack_child_end *child_end;
     size_t child_end_count;

@@ -85,15 +85,17 @@ int pack_add_unique(struct intern *records, struct fields_in body, uint32_t *loc
     return code;
 }
 
-static int read_unique(struct intern *records, struct bytes *links, struct fields_in body) {
+static int read_unique(struct pack *pack, struct pack_process *process, unsigned kind, struct fields_in body) {
     struct pack_link link;
-    FORWARD(pack_add_unique(records, body, &link.local, &link.global));
-    return bytes_append(links, &link, sizeof link);
+    unsigned i = 0;
+    while (pack_unique[i].kind != kind) i++;
+    FORWARD(pack_add_unique(&pack->unique[i], body, &link.local, &link.global));
+    return bytes_append(&process->unique[i], &link, sizeof link);
 }
 
 static int read_datatype(struct pack *pack, struct pack_process *process, struct fields_in body) {
     FORWARD(check_datatype(body));
-    return read_unique(&pack->datatypes, &process->datatypes, body);
+    return read_unique(pack, process, RECORD_DATATYPE, body);
 }
 
 static int read_communicator(struct pack_process *process, struct fields_in body) {
@@ -149,7 +151,9 @@ static int read_record(struct pack *pack, struct pack_process *process, struct l
     case RECORD_PROCESS: return read_process(process, body);
     case RECORD_FILE: return read_file(pack, process, body);
     case RECORD_DATATYPE: return read_datatype(pack, process, body);
-    case RECORD_HINTS: return read_unique(&pack->hints, &process->hints, body);
+    case RECORD_HINTS:
+    case RECORD_SELECTION:
+    case RECORD_DATASET: return read_unique(pack, process, kind, body);
     case RECORD_COMMUNICATOR: return read_communicator(process, body);
     case RECORD_MODULE: return read_module(pack, process, modules, body);
     case RECORD_CALLSITE: return read_callsite(process, modules, body);

@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "pack/private.h"
 
-enum { CALL_ROOM = 128, PROCESS_ROOM = 768, SMALL_ROOM = 64, SITE_ROOM = 1024, LOSS_REASONS = 16 };
+enum { CALL_ROOM = 128, PROCESS_ROOM = 768, SMALL_ROOM = 64, SITE_ROOM = 1024 };
 
 void pack_write_call(struct pack *pack, uint32_t id) {
     const struct call_info *call = &call_table[id];
@@ -179,7 +179,7 @@ static int write_streams(struct pack *pack, struct pack_process *process) {
 }
 
 static void write_losses(struct pack *pack, const struct pack_process *process) {
-    for (unsigned reason = 1; reason < LOSS_REASONS; reason++) {
+    for (unsigned reason = 1; reason < SPILL_LOSSES; reason++) {
         uint64_t count = process->spill.header.lost[reason];
         if (!count) continue;
         if (loss_is_of_events(reason)) pack->result.lost_events += count;
@@ -190,8 +190,7 @@ static void write_losses(struct pack *pack, const struct pack_process *process) 
 int pack_write_process(struct pack *pack, struct pack_process *process) {
     write_process_record(pack, process);
     write_links(pack, process, RECORD_PROCESS_FILE, &process->files);
-    write_links(pack, process, RECORD_PROCESS_DATATYPE, &process->datatypes);
-    write_links(pack, process, RECORD_PROCESS_HINTS, &process->hints);
+    for (unsigned i = 0; i < PACK_UNIQUE; i++) write_links(pack, process, pack_unique[i].link, &process->unique[i]);
     write_communicators(pack, process);
     FORWARD(write_streams(pack, process));
     FORWARD(write_sites(pack, process));

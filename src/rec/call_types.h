@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -29,3 +31,9 @@ struct io_event;
 struct io_uring;
 struct io_uring_cqe;
 struct __kernel_timespec;
+
+// HDF5: these types are the same in all builds from 1.10 on.
+typedef int64_t hid_t;
+typedef int herr_t;
+typedef unsigned long long hsize_t;
+typedef long long hssize_t;

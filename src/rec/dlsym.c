@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 #include "rec/deepbind.h"
+#include "rec/library.h"
 #include "rec/mpi/core_interface.h"
 #include "rec/shims.h"
 
@@ -25,12 +26,18 @@ static void lookup_real(void) {
 static void *shim_or(const char *name, void *found) {
     void *own = real_own(name);
     if (!found || !own || found == own) return found;
-    bool is_called = mpi_is_name(name) ? mpi_is_real(name, found) : real_is(name, found);
+    bool is_called =
+        mpi_is_name(name) ? mpi_is_real(name, found) : real_is(name, found) || library_is_real(name, found);
     return is_called ? own : found;
 }
 
-// The recorder's MPI functions are visible to every program, but without an MPI they have nothing to call. Then dlsym
-// must fail.
+// The recorder's functions of MPI and HDF5 are visible to every program, but without these libraries they have nothing
+// to call. Then dlsym must fail.
+static bool is_missing(const char *name) {
+    if (mpi_is_name(name)) return !mpi_is_here();
+    return library_has_name(name) && !library_is_here(name);
+}
+
 static void *look_behind(void *library, const char *name) {
     (void)library;
     void *found = real.dlsym(RTLD_NEXT, name);
@@ -40,7 +47,7 @@ static void *look_behind(void *library, const char *name) {
 
 static void *look_up(void *library, const char *name) {
     void *found = real.dlsym(library, name);
-    if (found && found == real_own(name) && mpi_is_name(name) && !mpi_is_here()) return look_behind(library, name);
+    if (found && found == real_own(name) && is_missing(name)) return look_behind(library, name);
     return shim_or(name, found);
 }
 
@@ -53,7 +60,7 @@ void *choose_dlsym(void *library, const char *name) {
     if (library != RTLD_DEFAULT && library != RTLD_NEXT) deepbind_apply();
     if (library == RTLD_NEXT || !real_own(name)) return (void *)real.dlsym;
     if (library != RTLD_DEFAULT) return (void *)look_up;
-    return mpi_is_name(name) && !mpi_is_here() ? (void *)look_behind : (void *)real.dlsym;
+    return is_missing(name) ? (void *)look_behind : (void *)real.dlsym;
 }
 
 void *choose_dlvsym(void *library, const char *name, const char *version) {

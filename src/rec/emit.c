@@ -133,11 +133,12 @@ static void count_in(struct file *file, unsigned layer, const struct counters_in
 }
 
 // Adds the time in calls. A call inside another one is part of that one; asynchronous transfers count only their time
-// inside calls.
+// inside calls. Calls above MPI-IO do not count: what they contain does.
 static void tally_time(struct thread *thread, const struct emission *e) {
     const struct call_frame *around = thread->frame;
     if (around && e->ends_frame) around = around->up;
-    if (around || e->is_child) return;
+    while (around && around->is_above) around = around->up;
+    if (around || e->is_child || call_layer_is_above(call_table[e->event.call].layer)) return;
     bool is_async = call_table[e->event.call].traits & CALL_ASYNC;
     thread->tally->io_units += is_async ? attribute(e, ATTRIBUTE_CALL_TIME) : e->event.end - e->event.start;
 }
@@ -301,8 +302,25 @@ static void choose(struct thread *thread, const struct file *file, uint64_t offs
     frame->number = chosen->own_number;
 }
 
+// Communication inside a call above MPI-IO came after what the call contains so far. Readers take it to have come
+// before the event that follows it, and this call began earlier. So it is kept back until the call is over.
+static bool ends_above(const struct thread *thread, const struct emission *e) {
+    return e->ends_frame && thread->frame->is_above && thread->saved_limit;
+}
+
 static void write_event(struct thread *thread, struct emission *e) {
     struct stream_writer *writer = &thread->writer;
+    if (UNLIKELY(ends_above(thread, e))) {
+        writer->limit = thread->saved_limit;
+        thread->saved_limit = NULL;
+        bool has_room = writer->at < writer->limit || emit_next_chunk(thread, e->event.start);
+        if (has_room)
+            write_event(thread, e);
+        else
+            count(thread, e);
+        emit_next_slowly(thread);
+        return;
+    }
     if (UNLIKELY(writer->at >= writer->limit)) {
         if (!make_room(thread, e->event.start)) {
             count(thread, e);
@@ -384,6 +402,7 @@ static bool push(struct thread *thread, struct call_frame *frame) {
     frame->up = thread->frame;
     frame->number = CALL_FRAME_SILENT;
     frame->behind = NULL;
+    frame->is_above = false;
     frame->choice_count = 0;
     thread->frame = frame;
     return thread->ready;

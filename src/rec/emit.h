@@ -141,7 +141,7 @@ static inline __attribute__((always_inline)) void emit_push_plain(struct thread 
             thread->tick_written = tick;
             frame->up = thread->frame;
             frame->choice_count = 0;
-            frame->is_known = false;
+            frame->is_above = frame->is_known = false;
             frame->number = stream_put_next(writer);
             frame->behind = writer->at;
             frame->before = writer->at - STREAM_BEGIN_BYTES;

@@ -195,7 +195,10 @@ void files_announce(struct file *file) {
     if (!spill_begin_record(&out, file->name_len + FIELDS_ROOM)) return;
     fields_begin(&out, RECORD_FILE);
     fields_number(&out, FILE_ID, file->id);
-    fields_bytes(&out, FILE_NAME, file->name, file->name_len);
+    size_t name_len = strnlen(file->name, file->name_len);
+    fields_bytes(&out, FILE_NAME, file->name, name_len);
+    if (name_len < file->name_len)
+        fields_bytes(&out, FILE_OBJECT, file->name + name_len + 1, file->name_len - name_len - 1);
     if (file->type) {
         fields_number(&out, FILE_DEVICE, file->device);
         fields_number(&out, FILE_INODE, file->inode);

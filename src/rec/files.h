@@ -27,7 +27,7 @@ struct file {
     uint32_t counters_generation;
     struct counters *counters[LAYER_COUNT]; // after the end of the trace; in the spill file
     uint32_t name_len;
-    char name[];
+    char name[]; // of an object in a file: the file's name, a zero byte, the object's path
 };
 
 int files_init(void);

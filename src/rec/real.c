@@ -73,6 +73,8 @@ static const struct link_map *own_map(void) {
     return own;
 }
 
+void *real_in(const struct link_map *object, const char *name) { return lookup_in(object, name, hash_of(name)); }
+
 void *real_own(const char *name) {
     const struct link_map *own = own_map();
     return own ? lookup_in(own, name, hash_of(name)) : NULL;

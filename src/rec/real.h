@@ -22,5 +22,7 @@ void *real_own(const char *name);
 bool real_is(const char *name, const void *function);
 // The next function of that name after the recorder's, in the order in which objects were loaded; and its object.
 void *real_next(const char *name, const struct link_map **object);
-// The same if only one object has such a function; else NULL.
+// The function of that name in one object; NULL if it has none.
+void *real_in(const struct link_map *object, const char *name);
+// The same as real_next if only one object has such a function; else NULL.
 void *real_only(const char *name);

@@ -104,9 +104,10 @@ struct thread {
     struct call_frame *frame;  // of the innermost call under way that may have children, or NULL
     uint8_t *saved_limit;      // the writer's limit, while emit_next_slowly() has set that to NULL
     uint64_t tick_written;     // the tick as the stream has it
-    bool in_mpi_setup;         // inside MPI_Init or MPI_Finalize: files that MPI names there are left out
-    struct stream_comm *comm;  // in the tally: communication since the last event
-    uint64_t comm_start;       // of the communication call under way, not shifted
+    uint32_t inside;   // bit n: a call of layer n is under way that is above MPI-IO; only the outermost one counts
+    bool in_mpi_setup; // inside MPI_Init or MPI_Finalize: files that MPI names there are left out
+    struct stream_comm *comm; // in the tally: communication since the last event
+    uint64_t comm_start;      // of the communication call under way, not shifted
     struct partners partners;
     uintptr_t type_asked; // parameter of plugin_ask_type_bytes()
     struct type_bytes types[RECORDER_TYPES];
@@ -132,6 +133,7 @@ struct call_frame {
     uint64_t number; // CALL_FRAME_SILENT if it is not announced
     uint8_t *before; // start of the announcement in the chunk
     uint8_t *behind; // its end; it can be withdrawn while the writer is still there; NULL: it must stay
+    bool is_above;   // of a layer above MPI-IO: what happens inside counts by itself
     bool is_known;   // the number is that of an earlier call, which this one continues (second half of a split call)
     // A wait for asynchronous transfers continues the transfer that the child serves; each child may serve a different
     // one.

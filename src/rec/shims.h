@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "rec/async/pending.h"
+#include "rec/hdf5/hdf5.h"
 #include "rec/probe/probe.h"
 #include "rec/real.h"
 #include "rec/stdio/stdio.h"

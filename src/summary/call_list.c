@@ -80,8 +80,12 @@ static int compare(const void *a, const void *b) {
 
 int call_list_make(struct call_list *list, struct log *log) {
     struct gathering gathering = {.ids = log_call_ids(log), .all = table_make(log_call_ids(log))};
-    struct log_consumer consumer = {
-        .context = &gathering, .begin = begin, .events = events, .end = end, .discard = table_free};
+    struct log_consumer consumer = {.context = &gathering,
+                                    .wants_above = true,
+                                    .begin = begin,
+                                    .events = events,
+                                    .end = end,
+                                    .discard = table_free};
     *list = (struct call_list){.item = calloc(gathering.ids + 1, sizeof *list->item)};
     int code = gathering.all && list->item ? 0 : -ENOMEM;
     if (!code) code = log_visit(&(struct log_visit){.log = log, .consumer = &consumer, .consumers = 1});

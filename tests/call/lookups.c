@@ -15,6 +15,7 @@ typedef ssize_t pwrite_function(int, const void *, size_t, off_t);
 typedef void *next_function(const char *);
 
 int MPI_Init(int *argc, char ***argv) __attribute__((weak));
+int H5Fclose(int64_t file) __attribute__((weak));
 
 static void *libc(void) { return dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD); }
 
@@ -86,6 +87,15 @@ static void next_of_library(void) {
     if (library) dlclose(library);
 }
 
+static void closed(void) {
+    void *library = dlopen(LIBRARY, RTLD_LAZY);
+    if (!case_symbol() || !library) return;
+    case_start();
+    int code = dlclose(library);
+    case_stop(code);
+    CHECK(code == 0);
+}
+
 static int64_t sum_of(const char *text) {
     int64_t sum = 0;
     for (; text && *text; text++) sum = sum * 31 + *text;
@@ -97,6 +107,15 @@ static void nowhere(void) {
     void *found = dlsym(libc(), "no_such_function");
     case_stop(sum_of(dlerror()));
     CHECK(!found);
+}
+
+// The same for a program that looks for HDF5, or has a weak reference to it.
+static void no_hdf5(void) {
+    case_start();
+    void *found = dlsym(RTLD_DEFAULT, "H5Dwrite");
+    case_stop(found != NULL);
+    CHECK(dlerror() != NULL);
+    CHECK(!H5Fclose || H5Fclose(1) < 0);
 }
 
 // A program that looks for MPI must learn that there is none.
@@ -119,6 +138,8 @@ int main(int argc, char **argv) {
         {"dlsym behind a library", next_of_library},
         {"dlsym of a name that does not exist", nowhere},
         {"dlsym of MPI without MPI", no_mpi},
+        {"dlsym of HDF5 without HDF5", no_hdf5},
+        {"dlclose", closed},
         {"a library that is opened late", late},
         {"dlopen", deeply_bound},
         {"dlopen with everything bound at once", deeply_bound_at_once},

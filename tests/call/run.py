@@ -19,7 +19,8 @@ IOSEER = os.path.join(os.environ.get('IOSEER_BUILD', str(SOURCE / 'build')), 'io
 TIMEOUT_SECONDS = 60
 COMPARED = ['op', 'file', 'offset', 'size', 'result', 'errno']
 LIBRARIES = {'libaio': lambda name: name.startswith('io_') and 'uring' not in name,
-             'liburing': lambda name: 'io_uring' in name}
+             'liburing': lambda name: 'io_uring' in name,
+             'HDF5': lambda name: name.startswith('H5')}
 sys.path.insert(0, str(SOURCE / 'gen'))
 import gen  # noqa: E402
 
@@ -82,6 +83,18 @@ def events_by_case(events, scratch):
         elif current is not None and name != f'{scratch}/report':
             current.append(event)
     return found
+
+
+def without_inner(events):
+    """Of calls above MPI-IO, what they contain is not looked at; an object's name is FILE:OBJECT."""
+    inner, kept = set(), []
+    for event in events:
+        if event['parent'] in inner or event['layer'] == 'hdf5':
+            inner.add(event['id'])
+        if event['parent'] not in inner:
+            file = f'{event["file"]}:{event["object"]}' if event['object'] else event['file']
+            kept.append(event | {'file': file})
+    return kept
 
 
 def brief(event):
@@ -165,7 +178,7 @@ def check_program(tap, program, calls):
         problems = [f'{name}: {p}' for name, run in (('bare', bare), ('recorded', recorded)) for p in run.problems()]
         found, processes = {}, {}
         if log.exists():
-            found = events_by_case(ioseer_json('dump', '--json', log), recorded.scratch)
+            found = events_by_case(without_inner(ioseer_json('dump', '--json', log)), recorded.scratch)
             info = ioseer_json('info', '--json', log)
             for process in info['processes']:
                 processes.setdefault(process['pid'], []).append(process['exit'])

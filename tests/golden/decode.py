@@ -24,10 +24,11 @@ MAX_PAYLOAD = 16 << 20
 
 PROCESS, FILE, CALL, PROCESS_FILE, CALL_SITE, COUNTERS, BLOCK, STREAM = 2, 3, 4, 5, 7, 10, 11, 12
 DATATYPE, HINTS, PROCESS_DATATYPE, PROCESS_HINTS, COMMUNICATOR = 14, 15, 16, 17, 19
+SELECTION, PROCESS_SELECTION, DATASET, PROCESS_DATASET = 20, 21, 22, 23
 # The keys that tell what a record is about: a later record on the same thing replaces an earlier one.
 IDENTITY = {PROCESS: (1,), FILE: (1,), CALL: (1,), PROCESS_FILE: (1, 2), CALL_SITE: (5, 1), COUNTERS: (1, 2, 3),
             STREAM: (1,), DATATYPE: (1,), HINTS: (1,), PROCESS_DATATYPE: (1, 2), PROCESS_HINTS: (1, 2),
-            COMMUNICATOR: (1, 2)}
+            COMMUNICATOR: (1, 2), SELECTION: (1,), PROCESS_SELECTION: (1, 2), DATASET: (1,), PROCESS_DATASET: (1, 2)}
 FIRST_COUNTER = 16
 SAME_COUNTERS = ((67, 55), (68, 56), (69, 57), (75, 51), (76, 52), (77, 50), (78, 55), (79, 56), (80, 54), (63, 16),
                  (64, 17), (61, 58), (62, 59))
@@ -46,6 +47,11 @@ MPI_ERRORS = {'MPICH': {20: (errno.EACCES, 'MPI_ERR_ACCESS'), 25: (errno.EEXIST,
                         37: (errno.ENOENT, 'MPI_ERR_NO_SUCH_FILE')},
               'Open MPI': {20: (errno.EACCES, 'MPI_ERR_ACCESS'), 28: (errno.EEXIST, 'MPI_ERR_FILE_EXISTS'),
                            42: (errno.ENOENT, 'MPI_ERR_NO_SUCH_FILE')}}
+SELECTIONS = (None, 'none', 'all', 'hyperslab', 'irregular', 'points')
+LAYOUTS = ('compact', 'contiguous', 'chunked', 'virtual')
+TYPE_CLASSES = ('integer', 'float', 'time', 'string', 'bitfield', 'opaque', 'compound', 'reference', 'enum', 'vlen',
+                'array')
+ALLOCATION_TIMES, FILL_TIMES = ('default', 'early', 'late', 'incremental'), ('alloc', 'never', 'ifset')
 PARTNER_ROLES = ('all', 'from_root', 'to_root', 'send', 'receive', 'more')
 MORE = 5
 MAX_PARTNERS = 64
@@ -58,6 +64,7 @@ OTHER_FILE, CALL_TIME, PARENT_STREAM, PARENT_NUMBER, OWN_STREAM, OWN_NUMBER, TIC
 PRINTED_ATTRIBUTES = {0: 'flags', 1: 'mode', 2: 'fd', 3: 'file_size', 8: 'whence', 9: 'pieces', 10: 'view_offset',
                       11: 'comm_size', 12: 'etype_bytes', 13: 'filetype_bytes', 14: 'filetype_extent',
                       23: 'comm'}
+SELECTION_NUMBER, DATASET_NUMBER, IS_COLLECTIVE = 24, 25, 26
 HAS_HINTS, HINTS_NUMBER, ETYPE, FILETYPE, MEMORY_TYPE = 18, 19, 20, 21, 22
 ACCESS_MODES = ('CREATE', 'RDONLY', 'WRONLY', 'RDWR', 'DELETE_ON_CLOSE', 'UNIQUE_OPEN', 'EXCL', 'APPEND', 'SEQUENTIAL')
 COMBINERS = ('other', 'named', 'dup', 'contiguous', 'vector', 'hvector', 'indexed', 'hindexed', 'indexed_block',
@@ -378,6 +385,40 @@ def hints_of(row):
     return lists
 
 
+def selection_of(row):
+    kind = row.number(2)
+    selection = {'kind': SELECTIONS[kind], 'dims': [size or None for size in row.lists.get(3, [])]}
+    selection['points'] = row.number(7) if 7 in row.numbers else None
+    if selection['points'] is None and not selection['dims']:
+        selection['points'] = 0
+    lists = [row.lists.get(key, []) for key in (4, 5, 6)]
+    if any(len(values) != (len(selection['dims']) if kind > 2 else 0) for values in lists):
+        raise Damage('a selection with lists of other lengths')
+    if kind == 3:
+        selection.update(zip(('stride', 'count', 'block'), lists))
+    elif kind > 3:
+        selection['box'] = lists[2]
+    if kind == 4:
+        selection['blocks'] = row.number(8)
+    return selection
+
+
+def named(names, number):
+    return names[number] if 0 <= number < len(names) else None
+
+
+def dataset_of(row):
+    filters = [text.decode('utf-8', 'surrogateescape').partition(' ') for text in row.strings.get(6, ())]
+    return {'dims': row.lists.get(2, []), 'max_dims': [None if size == MASK64 else size for size in row.lists.get(3, [])],
+            'type': named(TYPE_CLASSES, row.number(7) - 1), 'element_size': row.number(8),
+            'layout': named(LAYOUTS, row.number(4) - 1), 'chunk': row.lists.get(5, []),
+            'filters': [{'id': int(number), 'name': name or None} for number, _, name in filters],
+            'allocation_time': named(ALLOCATION_TIMES, row.number(9)), 'fill_time': named(FILL_TIMES, row.number(10) - 1),
+            'alignment_threshold': row.number(11) if row.number(12) else None, 'alignment': row.number(12) or None,
+            'mpiio': row.number(13) == 1, 'collective_metadata_reads': row.number(14) == 1,
+            'collective_metadata_writes': row.number(15) == 1}
+
+
 Call = collections.namedtuple('Call', 'name layer kind traits')
 UNKNOWN_CALL = Call('unknown', None, None, 0)
 
@@ -397,6 +438,8 @@ class Tables:
                     problems.append(f'block at {block.at}: {damage}')
         self.datatypes = self.made(DATATYPE, Datatype, problems)
         self.hints = self.made(HINTS, hints_of, problems)
+        self.selections = self.made(SELECTION, selection_of, problems)
+        self.datasets = self.made(DATASET, dataset_of, problems)
         self.processes = {number: Process(self, number, row) for (number,), row in self.of[PROCESS].items()}
         self.streams = {(row.number(2), row.number(3)): number for (number,), row in self.of[STREAM].items()}
         self.calls = {number: Call(row.text(2), LAYERS.get(row.number(3)), CLASSES.get(row.number(4)), row.number(5))
@@ -437,11 +480,18 @@ class Process:
     def moment(self, units):
         return self.origin_ns + self.length(signed(units - self.origin_units & MASK64))
 
+    def file_row(self, own_number):
+        row = self.tables.of[PROCESS_FILE].get((self.number, own_number)) if own_number else None
+        return self.tables.of[FILE].get((row.number(3),)) if row else None
+
     def file(self, own_number):
         """The name of a file of the process; None if there is none."""
-        row = self.tables.of[PROCESS_FILE].get((self.number, own_number)) if own_number else None
-        file = self.tables.of[FILE].get((row.number(3),)) if row else None
+        file = self.file_row(own_number)
         return file.text(2) if file else None
+
+    def object(self, own_number):
+        file = self.file_row(own_number)
+        return file.text(10) or None if file else None
 
     def linked(self, kind, table, own_number):
         """What the process's own number stands for in a table of the log; None if there is none."""
@@ -653,8 +703,35 @@ def describe_mpi(row, event, process):
         row['datatype'] = memory
 
 
+def start_of(selection, offset, size):
+    """The first coordinates: the offset counts elements, the last dimension is the fastest."""
+    element = offset // (size // selection['points'])
+    start = []
+    for dimension in reversed(selection['dims'][1:]):
+        element, rest = divmod(element, dimension)
+        start.insert(0, rest)
+    return [element] + start
+
+
+def describe_objects(row, event, process):
+    """Adds what only calls above MPI-IO have."""
+    selection = process.linked(PROCESS_SELECTION, process.tables.selections, event.attributes.get(SELECTION_NUMBER))
+    if selection:
+        row['selection'] = dict(selection)
+        if 'stride' in selection or 'box' in selection:
+            if row['offset'] is not None and selection['points'] and row['size']:
+                row['selection']['start' if 'stride' in selection else 'box_start'] = \
+                    start_of(selection, row['offset'], row['size'])
+    dataset = process.linked(PROCESS_DATASET, process.tables.datasets, event.attributes.get(DATASET_NUMBER))
+    if dataset:
+        row['dataset'] = dataset
+    row['collective'] |= event.attributes.get(IS_COLLECTIVE) == 1
+
+
 def error_of(event, process, call):
     """The error as an errno, and its name. MPI-IO has error classes, which each MPI numbers in its own way."""
+    if call.layer in ('hdf5', 'pnetcdf'):
+        return errno.EIO, 'failed'
     if call.layer != 'mpiio':
         return event.error, errno.errorcode.get(event.error)
     return MPI_ERRORS['Open MPI' if process.mpi.startswith('Open MPI') else 'MPICH'][event.error]
@@ -674,7 +751,7 @@ def described(event, block, process, call):
         'result': result_of(event, call.traits), 'errno': event.error, 'tick': event.tick,
         'start': start / 1e9, 'duration': duration / 1e9,
         'collective': bool(call.traits & COLLECTIVE), 'line': process.call_site(slot.site),
-        'via': process.via,
+        'object': process.object(slot.file), 'via': process.via, 'selection': None,
     }
     if event.error:
         row['errno'], row['error'] = error_of(event, process, call)
@@ -686,6 +763,8 @@ def described(event, block, process, call):
         row['file2'] = other
     if call.layer == 'mpiio':
         describe_mpi(row, event, process)
+    if call.layer in ('hdf5', 'pnetcdf'):
+        describe_objects(row, event, process)
     if call.traits & ASYNCHRONOUS:
         row['call_time'] = (process.length(attributes[CALL_TIME]) if CALL_TIME in attributes else duration) / 1e9
     return start, row

@@ -41,13 +41,18 @@ class Processes:
         return max(begun, key=lambda process: process['start'])
 
 
+ABOVE = ('hdf5', 'pnetcdf')  # their bytes are not those of the job, and what they contain counts by itself
+
+
 def is_chosen(event, parents, layer):
     """Without --layer: the calls that the program itself made; for a copy, its read and its write."""
     if layer:
         return event['layer'] == layer
-    if event['parent'] is None:
-        return True
+    if event['layer'] in ABOVE:
+        return False
     parent = parents.get(event['parent'])
+    if event['parent'] is None or (parent and parent['layer'] in ABOVE):
+        return True
     return parent is not None and parent['class'] not in COUNTED and parent['layer'] == event['layer']
 
 

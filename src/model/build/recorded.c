@@ -513,6 +513,12 @@ static bool is_operation(struct recording *l, const struct log_event *event) {
 
 static int add_event(struct recording *l, const struct log_event *event) {
     struct waiting_op op;
+    // No operation; but communication may be stored with it.
+    if (call_layer_is_above(event->call->layer)) {
+        if (!l->of_process) return 0;
+        FORWARD(add_thread(l, event));
+        return add_waiting(l, &(struct waiting){.event = event->id, .thread = event->thread}, NULL);
+    }
     recorded_note_file(l->recorded, event);
     if (!log_class_moves(event->call->class)) FORWARD(lookup_set(&l->parents, event->id, event->call->layer));
     FORWARD(add_thread(l, event));
@@ -540,7 +546,7 @@ static int add_events(void *context, const struct log_event *const *event, size_
     struct recording *l = context;
     for (size_t i = 0; i < count && !l->is_over; i++) {
         FORWARD(add_event(l, event[i]));
-        l->calls += !event[i]->has_parent;
+        l->calls += !event[i]->has_parent && !call_layer_is_above(event[i]->call->layer);
         if (l->options.most_calls && l->calls > l->options.most_calls) give_up(l);
     }
     return 0;
@@ -704,7 +710,7 @@ int recorded_begin(struct recorded *recorded, struct log *log, const struct mode
     RETURN_IF(!l, -ENOMEM);
     *l = (struct recording){.recorded = recorded, .log = log, .options = *options};
     l->has_communicators = log_communicator_count(log);
-    *consumer = (struct log_consumer){.context = l, .ordered = add_events};
+    *consumer = (struct log_consumer){.context = l, .wants_above = true, .ordered = add_events};
     l->call_name = calloc(log_call_ids(log) + 1, sizeof *l->call_name);
     RETURN_IF(!l->call_name, -ENOMEM);
     FORWARD(load_sets(l));

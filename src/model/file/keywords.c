@@ -58,12 +58,26 @@ static const struct flag mpi_flags[] = {
     {"MPI_MODE_UNIQUE_OPEN", 32}, {NULL, 0},
 };
 
-static const struct flag *flags_of(unsigned layer) { return layer == LAYER_MPIIO ? mpi_flags : posix_flags; }
+static const struct flag hdf5_flags[] = {
+    {"H5F_ACC_RDWR", 1},        {"H5F_ACC_TRUNC", 2},      {"H5F_ACC_EXCL", 4}, {"H5F_ACC_CREAT", 16},
+    {"H5F_ACC_SWMR_WRITE", 32}, {"H5F_ACC_SWMR_READ", 64}, {NULL, 0},
+};
+
+static const struct flag *flags_of(unsigned layer) {
+    if (layer == LAYER_HDF5) return hdf5_flags;
+    return layer == LAYER_MPIIO ? mpi_flags : posix_flags;
+}
+
+static bool is_posix(unsigned layer) { return flags_of(layer) == posix_flags; }
 
 void model_flags_text(unsigned layer, uint32_t flags, char text[MODEL_FLAGS_BYTES]) {
     size_t len = 0;
-    if (layer != LAYER_MPIIO && !(flags & O_ACCMODE)) {
+    if (is_posix(layer) && !(flags & O_ACCMODE)) {
         len = (size_t)snprintf(text, MODEL_FLAGS_BYTES, "O_RDONLY");
+    }
+    if (layer == LAYER_HDF5 && !flags) {
+        snprintf(text, MODEL_FLAGS_BYTES, "H5F_ACC_RDONLY");
+        return;
     }
     for (const struct flag *flag = flags_of(layer); flag->name; flag++) {
         if ((flags & flag->bits) != flag->bits) continue;
@@ -75,7 +89,7 @@ void model_flags_text(unsigned layer, uint32_t flags, char text[MODEL_FLAGS_BYTE
 
 static int parse_flag(unsigned layer, const char *word, uint32_t *bits) {
     *bits = 0;
-    if (layer != LAYER_MPIIO && !strcmp(word, "O_RDONLY")) return 0;
+    if (is_posix(layer) && !strcmp(word, "O_RDONLY")) return 0;
     for (const struct flag *flag = flags_of(layer); flag->name; flag++) {
         if (strcmp(flag->name, word)) continue;
         *bits = flag->bits;

@@ -1,0 +1,125 @@
+// Probes of HDF5. They know what an id stands for from the calls that made it, so that a transfer asks HDF5 for
+// nothing. What they must ask, they ask before the real call or after it has succeeded, because every call clears the
+// program's error stack; and only what cannot fail, because a failure prints.
+#pragma once
+
+#include "rec/call_types.h"
+#include "rec/emit.h"
+#include "rec/library.h"
+
+enum { HDF5_MAX_RANK = SELECTION_MAX_RANK };
+
+// A dataspace: its extent and the selection in it.
+struct hdf5_selection {
+    uint8_t kind; // enum selection_kind; SELECTION_UNKNOWN: HDF5 must be asked
+    uint8_t rank;
+    bool can_grow;   // in its first dimension
+    uint64_t points; // irregular, single elements, rank 0: number of elements
+    uint64_t blocks; // irregular
+    hsize_t dims[HDF5_MAX_RANK];
+    hsize_t start[HDF5_MAX_RANK]; // from here on: not of SELECTION_ALL and SELECTION_NONE
+    hsize_t stride[HDF5_MAX_RANK];
+    hsize_t count[HDF5_MAX_RANK];
+    hsize_t block[HDF5_MAX_RANK];
+};
+
+// Facts about a file from the property list with which it was opened.
+struct hdf5_access {
+    bool by_mpi;
+    bool collective_reads, collective_writes; // of metadata
+    hsize_t alignment_from, alignment;
+};
+
+enum hdf5_kind { HDF5_FREE, HDF5_OBJECT, HDF5_SPACE, HDF5_TYPE, HDF5_LIST };
+
+// What an id of HDF5 stands for.
+struct hdf5_id {
+    struct hdf5_id *next;
+    const struct library *library;
+    hid_t id;
+    enum hdf5_kind kind;
+    // Objects: files, groups, datasets, attributes
+    struct file *file; // NULL: not known, or left out
+    uint32_t serial;
+    bool left_out, is_dataset;
+    struct hdf5_access access;
+    uint64_t bytes;              // of an element of the type or dataset; number of elements of an attribute
+    int mode;                    // of a property list: whether transfers are collective
+    uint32_t shape;              // number of `last` in the log
+    uint32_t generation;         // of the spill file that has it
+    struct hdf5_selection space; // of a dataspace; of a dataset, its extent
+    struct hdf5_selection last;  // of the latest transfer of a dataset
+};
+
+struct hdf5_probe {
+    struct thread *thread;
+    struct library *library;
+    uintptr_t caller;
+    uint64_t start;
+    struct call_frame frame;
+    struct hdf5_id *id; // NULL: not known
+    struct hdf5_access access;
+    uint64_t offset, size;
+    bool has_offset, is_collective;
+    uint32_t shape;
+};
+
+// --- ids.c
+
+struct hdf5_id *hdf5_find(struct hdf5_probe *p, enum hdf5_kind kind, hid_t id);
+struct hdf5_id *hdf5_add(struct hdf5_probe *p, enum hdf5_kind kind, hid_t id); // zeroed but for the key; NULL: no room
+void hdf5_remove(struct hdf5_probe *p, hid_t id);
+void hdf5_remove_all(struct hdf5_probe *p);
+
+// --- ask.c
+
+void hdf5_start(struct library *library); // sets its state, unless it is too old
+bool hdf5_is_valid(const struct hdf5_probe *p, hid_t id);
+// The object of an id: known, or asked for. NULL if it is no object.
+struct hdf5_id *hdf5_object(struct hdf5_probe *p, hid_t id);
+uint64_t hdf5_type_bytes(struct hdf5_probe *p, hid_t type);
+bool hdf5_list_is_collective(struct hdf5_probe *p, hid_t list);
+void hdf5_ask_access(struct hdf5_probe *p, hid_t list, struct hdf5_access *access);
+void hdf5_ask_space(const struct hdf5_probe *p, hid_t space, struct hdf5_selection *out);
+bool hdf5_ask_attribute(const struct hdf5_probe *p, hid_t attribute, char *name, size_t room, uint64_t *elements);
+uint64_t hdf5_ask_chunk_bytes(const struct hdf5_probe *p, hid_t dataset, const hsize_t *at);
+// If the object is a dataset: learns its extent, and returns its number in the log (RECORD_DATASET).
+uint32_t hdf5_describe(struct hdf5_probe *p, struct hdf5_id *object, bool old_call);
+
+// --- selections.c
+
+void hdf5_copy_selection(struct hdf5_selection *to, const struct hdf5_selection *from);
+uint64_t hdf5_points(const struct hdf5_selection *selection);
+// Sets offset, size and shape of a transfer of elements of `bytes`. The selection may be of another dataspace.
+void hdf5_place(struct hdf5_probe *p, struct hdf5_id *dataset, const struct hdf5_selection *selection, uint64_t bytes);
+
+// --- the probes (hdf5.c)
+
+bool hdf5_enter(struct hdf5_probe *p, hid_t id);
+bool hdf5_enter_file(struct hdf5_probe *p, hid_t list);
+bool hdf5_enter_release(struct hdf5_probe *p, hid_t id);
+bool hdf5_enter_data(struct hdf5_probe *p, hid_t id, hid_t type, hid_t space, hid_t list);
+bool hdf5_enter_chunk(struct hdf5_probe *p, hid_t id, const hsize_t *at, size_t bytes, hid_t list);
+bool hdf5_enter_attribute_data(struct hdf5_probe *p, hid_t id, hid_t type);
+bool hdf5_enter_quietly(struct hdf5_probe *p);
+
+void hdf5_leave_file(struct hdf5_probe *p, uint32_t call, const char *name, unsigned flags, hid_t result);
+void hdf5_leave_reopen(struct hdf5_probe *p, uint32_t call, hid_t result);
+void hdf5_leave_open(struct hdf5_probe *p, uint32_t call, const char *name, bool old, hid_t result);
+void hdf5_leave_attribute(struct hdf5_probe *p, uint32_t call, const char *object, const char *name, hid_t result);
+void hdf5_leave_object(struct hdf5_probe *p, uint32_t call, herr_t result);
+void hdf5_leave_name(struct hdf5_probe *p, uint32_t call, const char *object, const char *name, herr_t result);
+void hdf5_leave_close(struct hdf5_probe *p, uint32_t call, hid_t id, int result);
+void hdf5_leave_extent(struct hdf5_probe *p, uint32_t call, hid_t id, herr_t result);
+void hdf5_leave_data(struct hdf5_probe *p, uint32_t call, herr_t result);
+void hdf5_leave_chunk(struct hdf5_probe *p, uint32_t call, hid_t id, const hsize_t *at, herr_t result);
+
+void hdf5_leave_space(struct hdf5_probe *p, uint32_t call, int rank, const hsize_t *dims, hid_t result);
+void hdf5_leave_copied_space(struct hdf5_probe *p, uint32_t call, hid_t from, hid_t result);
+void hdf5_leave_got_space(struct hdf5_probe *p, uint32_t call, hid_t dataset, hid_t result);
+void hdf5_leave_select(struct hdf5_probe *p, uint32_t call, hid_t space, int op, const hsize_t *start,
+                       const hsize_t *stride, const hsize_t *count, const hsize_t *block, herr_t result);
+void hdf5_leave_select_whole(struct hdf5_probe *p, uint32_t call, hid_t space, unsigned kind, herr_t result);
+void hdf5_leave_mode(struct hdf5_probe *p, uint32_t call, hid_t list, int mode, herr_t result);
+void hdf5_leave_forget(struct hdf5_probe *p, uint32_t call, hid_t id, herr_t result);
+void hdf5_leave_forget_all(struct hdf5_probe *p, uint32_t call, herr_t result);
