@@ -7,11 +7,19 @@ import pathlib
 import sys
 
 CHOICES = {'BINS': '0_100 100_1K 1K_10K 10K_100K 100K_1M 1M_4M 4M_10M 10M_100M 100M_1G 1G_PLUS'.split(),
-           'TOP': '1 2 3 4'.split()}
+           'TOP': '1 2 3 4'.split(), 'DIMS': '1 2 3 4 5'.split()}
+DIMENSIONS = 5
 # What is not a sum of its own (src/fmt/counter_names.c).
 SOURCES = {'MEM_ALIGNMENT', 'STRIDE', 'STRIDE_COUNT', 'ACCESS', 'ACCESS_COUNT', 'FASTEST_RANK', 'FASTEST_RANK_BYTES',
            'SLOWEST_RANK', 'SLOWEST_RANK_BYTES', 'FASTEST_RANK_TIME', 'SLOWEST_RANK_TIME', 'VARIANCE_RANK_TIME',
-           'VARIANCE_RANK_BYTES'}
+           'VARIANCE_RANK_BYTES', 'LENGTH', 'BLOCK_STRIDE'}
+
+
+def access_rows(top):
+    yield f'ACCESS{top + 1}_ACCESS', f'SOURCE_ACCESS + {top}'
+    for kind, source in (('LENGTH', 'LENGTH'), ('STRIDE', 'BLOCK_STRIDE')):
+        for place in range(DIMENSIONS):
+            yield f'ACCESS{top + 1}_{kind}_D{place + 1}', f'SOURCE_{source} + {top * DIMENSIONS + place}'
 
 
 def rows(word):
@@ -19,6 +27,8 @@ def rows(word):
     name, _, other = word.partition('=')
     source = other or name.removeprefix('F_').removesuffix('_TIMESTAMP')
     source = f"{'SOURCE' if source in SOURCES else 'COUNTER'}_{source}"
+    if name == '{ACCESSES}':  # with their shapes
+        return [row for top in range(len(CHOICES['TOP'])) for row in access_rows(top)]
     for choice, words in CHOICES.items():
         if f'{{{choice}}}' in name:
             return [(name.replace(f'{{{choice}}}', text), f'{source} + {place}') for place, text in enumerate(words)]
@@ -30,8 +40,8 @@ def read(path):
     layers = {}
     for line in path.read_text().splitlines():
         words = line.split('#')[0].split()
-        if words[:1] == ['layer']:
-            current = layers[words[1]] = (words[2], [])
+        if words[:1] in (['layer'], ['objects']):
+            current = layers[words[1] + ('_objects' if words[0] == 'objects' else '')] = (words[2], [])
         else:
             current_rows = [row for word in words for row in rows(word)]
             if current_rows:
@@ -44,9 +54,12 @@ def write(layers):
         yield f'static const struct value_row {layer}_rows[] = {{'
         yield from (f'    {{"{prefix}_{name}", {source}}},' for name, source in listed)
         yield '};\n'
-    yield 'static const struct module modules[LAYER_COUNT] = {'
-    yield from (f'    [LAYER_{layer.upper()}] = {{{layer}_rows, {len(listed)}}},' for layer, (_, listed) in layers.items())
-    yield '};'
+    for table, ending in (('modules', ''), ('object_modules', '_objects')):
+        yield f'static const struct module {table}[LAYER_COUNT] = {{'
+        for layer, (_, listed) in layers.items():
+            if layer.endswith('_objects') == bool(ending):
+                yield f'    [LAYER_{layer.removesuffix(ending).upper()}] = {{{layer}_rows, {len(listed)}}},'
+        yield '};\n'
 
 
 if __name__ == '__main__':

@@ -40,7 +40,7 @@ static const struct option_row rows[] = {
 struct printer {
     struct log *log;
     struct output *output;
-    unsigned layer; // of the last record: each layer has a heading
+    const char *module; // of the last record: each has a heading
 };
 
 static int print_record_json(const struct log_stats_record *record, void *context) {
@@ -50,15 +50,18 @@ static int print_record_json(const struct log_stats_record *record, void *contex
     json_members(json, m_text("layer", call_layer_name(record->layer)),
                  m_signed_if("rank", record->has_rank, record->rank),
                  m_text("file", record->file ? record->file->name : NULL));
+    if (record->file && record->file->object) key_text(json, "object", record->file->object);
     if (record->has_rank && log_world_count(printer->log) > 1) key_number(json, "world", record->world);
     if (options.per_rank && record->process) key_number(json, "pid", record->process->pid);
-    summary_key_counters(json, &record->counters, record->is_reduced ? &record->ranks : NULL, record->layer);
+    const struct counters_module module = log_stats_module(printer->log, record);
+    summary_key_counters(json, &record->counters, &module);
     json_close(json);
     return 0;
 }
 
 static const char *const darshan_modules[LAYER_COUNT] = {
-    [LAYER_POSIX] = "POSIX", [LAYER_STDIO] = "STDIO", [LAYER_MPIIO] = "MPI-IO"};
+    [LAYER_POSIX] = "POSIX", [LAYER_STDIO] = "STDIO", [LAYER_MPIIO] = "MPI-IO", [LAYER_HDF5] = "H5F"};
+static const char *const darshan_object_modules[LAYER_COUNT] = {[LAYER_HDF5] = "H5D"};
 
 static void darshan_time(FILE *out, const char *name, uint64_t ns) {
     time_t seconds = (time_t)(ns / 1000000000);
@@ -114,19 +117,21 @@ static void darshan_header(const struct log *log, FILE *out) {
 static int print_record_darshan(const struct log_stats_record *record, void *context) {
     struct printer *printer = context;
     FILE *out = printer->output->out;
-    const char *module = darshan_modules[record->layer];
+    const char *object = record->file ? record->file->object : NULL;
+    const char *module = (object ? darshan_object_modules : darshan_modules)[record->layer];
     struct counters_value values[COUNTERS_MAX_VALUES];
     if (!module || !record->file) return 0;
     // Rank 0 stands for a job without MPI. With MPI it would look like the real rank 0.
     if (!record->has_rank && log_world_count(printer->log)) return 0;
-    if (printer->layer != record->layer) {
+    if (printer->module != module) {
         fprintf(out,
                 "\n# %s module data\n#<module>\t<rank>\t<record id>\t<counter>\t<value>\t<file name>\t<mount pt>\t"
                 "<fs type>\n",
                 module);
-        printer->layer = record->layer;
+        printer->module = module;
     }
-    size_t count = counters_list(&record->counters, record->is_reduced ? &record->ranks : NULL, record->layer, values);
+    const struct counters_module list = log_stats_module(printer->log, record);
+    size_t count = counters_list(&record->counters, &list, values);
     for (size_t i = 0; i < count; i++) {
         fprintf(out, "%s\t%" PRId64 "\t%" PRIu64 "\t%s\t", module, record->has_rank ? record->rank : 0,
                 record->file->record_id, values[i].name);
@@ -136,6 +141,8 @@ static int print_record_darshan(const struct log_stats_record *record, void *con
             fprintf(out, "%" PRId64 "\t", values[i].integer);
         }
         human_print_name(out, record->file->name);
+        if (object) fputc(':', out);
+        if (object) human_print_name(out, object);
         fputc('\t', out);
         human_print_name(out, record->file->mount ? record->file->mount : "UNKNOWN");
         fputc('\t', out);

@@ -18,7 +18,9 @@ enum value_source {
     SOURCE_STRIDE_COUNT = SOURCE_STRIDE + COUNTERS_TOP,
     SOURCE_ACCESS = SOURCE_STRIDE_COUNT + COUNTERS_TOP,
     SOURCE_ACCESS_COUNT = SOURCE_ACCESS + COUNTERS_TOP,
-    SOURCE_END = SOURCE_ACCESS_COUNT + COUNTERS_TOP,
+    SOURCE_LENGTH = SOURCE_ACCESS_COUNT + COUNTERS_TOP, // of each access, by dimension
+    SOURCE_BLOCK_STRIDE = SOURCE_LENGTH + COUNTERS_TOP * COUNTERS_DIMS,
+    SOURCE_END = SOURCE_BLOCK_STRIDE + COUNTERS_TOP * COUNTERS_DIMS,
 };
 
 struct value_row {
@@ -34,7 +36,7 @@ struct module {
 #include "counter_rows.h" // made from calls/darshan.counters: `modules`, by layer
 
 _Static_assert(SOURCE_END <= UINT8_MAX, "a row's source fits");
-_Static_assert(sizeof posix_rows / sizeof *posix_rows <= COUNTERS_MAX_VALUES, "the longest list fits");
+_Static_assert(sizeof hdf5_objects_rows / sizeof *hdf5_objects_rows <= COUNTERS_MAX_VALUES, "the longest list fits");
 
 // Frequent values come first, larger ones first among equals. A value of 0 does not count.
 static bool ranks_before(const struct counters_common *common, unsigned a, unsigned b) {
@@ -84,14 +86,30 @@ static struct counters_value list_value(const struct value_row *row, const uint6
     return value;
 }
 
-size_t counters_list(const struct counters *c, const struct counters_ranks *ranks, unsigned layer,
+// The sizes of transfers of datasets also have the shape of what was selected.
+static void split_shapes(const struct counters_module *module, uint64_t values[SOURCE_END]) {
+    for (unsigned i = 0; i < COUNTERS_TOP; i++) {
+        uint64_t *size = &values[SOURCE_ACCESS + i];
+        struct counters_shape shape = {{0}, {0}};
+        uint32_t number = (uint32_t)(*size >> COUNTERS_SHAPE_SHIFT);
+        if (number && module->shape_of) module->shape_of(module->context, number, &shape);
+        if (number) *size &= (UINT64_C(1) << COUNTERS_SHAPE_SHIFT) - 1;
+        memcpy(&values[SOURCE_LENGTH + i * COUNTERS_DIMS], shape.length, sizeof shape.length);
+        memcpy(&values[SOURCE_BLOCK_STRIDE + i * COUNTERS_DIMS], shape.stride, sizeof shape.stride);
+    }
+}
+
+size_t counters_list(const struct counters *c, const struct counters_module *module,
                      struct counters_value out[COUNTERS_MAX_VALUES]) {
-    if (layer >= LAYER_COUNT) return 0;
+    const struct counters_ranks *ranks = module->ranks;
+    if (module->layer >= LAYER_COUNT) return 0;
+    const struct module *list = module->is_object ? &object_modules[module->layer] : &modules[module->layer];
     uint64_t values[SOURCE_END] = {[SOURCE_MEM_ALIGNMENT] = 8};
     memcpy(values, c->value, sizeof c->value);
     counters_top(&c->strides, &values[SOURCE_STRIDE], &values[SOURCE_STRIDE_COUNT]);
     counters_top(&c->sizes, &values[SOURCE_ACCESS], &values[SOURCE_ACCESS_COUNT]);
     if (ranks) set_ranks(ranks, values);
-    for (size_t i = 0; i < modules[layer].count; i++) out[i] = list_value(&modules[layer].rows[i], values, ranks);
-    return modules[layer].count;
+    if (module->is_object) split_shapes(module, values);
+    for (size_t i = 0; i < list->count; i++) out[i] = list_value(&list->rows[i], values, ranks);
+    return list->count;
 }

@@ -24,7 +24,7 @@ unsigned counters_layer(uint32_t call, uint32_t flags) {
     if (count == COUNT_NONE) return LAYER_NONE;
     if (count == COUNT_FILENO) return LAYER_POSIX;
     unsigned layer = call_table[call].layer;
-    return layer == LAYER_POSIX || layer == LAYER_STDIO || layer == LAYER_MPIIO ? layer : LAYER_NONE;
+    return layer <= LAYER_HDF5 ? layer : LAYER_NONE;
 }
 
 bool counters_has_target(uint32_t call) { return count_of(call, 0) == COUNT_RENAME; }
@@ -145,6 +145,21 @@ static void add_times(uint64_t *v, unsigned kind, uint64_t size, const struct co
     }
 }
 
+static void add_selection(uint64_t *v, const struct counters_input *in, unsigned count) {
+    if (in->selection == SELECTION_REGULAR) v[COUNTER_REGULAR_HYPERSLAB_SELECTS] += count;
+    if (in->selection == SELECTION_IRREGULAR) v[COUNTER_IRREGULAR_HYPERSLAB_SELECTS] += count;
+    if (in->selection == SELECTION_ELEMENTS) v[COUNTER_POINT_SELECTS] += count;
+    if (in->is_collective) v[COUNTER_USE_MPIIO] = 1;
+}
+
+static void add_dataset(uint64_t *v, const struct counters_dataset *dataset) {
+    v[COUNTER_DATASPACE_NDIMS] = dataset->ndims;
+    v[COUNTER_DATASPACE_NPOINTS] = dataset->npoints;
+    v[COUNTER_DATATYPE_SIZE] = dataset->type_size;
+    memcpy(&v[COUNTER_CHUNK_SIZE], dataset->chunk, sizeof dataset->chunk);
+    if (dataset->is_deprecated) v[COUNTER_USE_DEPRECATED] = 1;
+}
+
 void counters_add_run(struct counters *c, const struct counters_input *in, const struct counters_access *access,
                       unsigned count, struct counters_left_out *missed) {
     uint64_t *v = c->value;
@@ -160,11 +175,13 @@ void counters_add_run(struct counters *c, const struct counters_input *in, const
     if (v[COUNTER_LAST_KIND] == (kind == READING ? WRITING + 1 : READING + 1)) v[COUNTER_RW_SWITCHES]++;
     v[COUNTER_LAST_KIND] = kind + 1;
     add_times(v, kind, size, access, count);
-    missed->sizes = counters_common_add(&c->sizes, size, count) ? 0 : count;
+    missed->sizes = counters_common_add(&c->sizes, counters_size_key(size, in->shape), count) ? 0 : count;
     missed->strides = 0;
     // A transfer of MPI-IO may be scattered over the file, so its last byte is unknown.
     if (call->layer == LAYER_MPIIO) {
         v[mpiio_access(call) + kind] += count;
+    } else if (call->layer == LAYER_HDF5) {
+        add_selection(v, in, count);
     } else if (in->has_offset) {
         add_positions(c, in, kind, access, count, missed);
     }
@@ -193,6 +210,8 @@ static void add_open(uint64_t *v, const struct counters_input *in, enum call_cou
         v[COUNTER_MODE] = in->flags;
         v[COUNTER_HINTS] += in->has_hints;
     }
+    if (in->dataset) add_dataset(v, in->dataset);
+    if (in->is_collective) v[COUNTER_USE_MPIIO] = 1;
     add_moments(&v[COUNTER_OPEN_START], &v[COUNTER_OPEN_END], in->start, end);
     add_time(v, TIME_META, in->start, end);
     if (count != COUNT_OPEN) return;
@@ -211,7 +230,8 @@ static void add_rename(uint64_t *v, const struct counters_input *in) {
     }
 }
 
-// As in Darshan, syncs count as time of writing, and the time of mappings does not count.
+// As in Darshan, syncs count as time of writing, but those of HDF5 as metadata, and the time of mappings does not
+// count.
 static void add_other(uint64_t *v, const struct counters_input *in, enum call_count count, uint64_t end) {
     static const uint8_t counter[] = {
         [COUNT_SEEK] = COUNTER_SEEKS,   [COUNT_STAT] = COUNTER_STATS,     [COUNT_MMAP] = COUNTER_MMAPS,
@@ -225,6 +245,7 @@ static void add_other(uint64_t *v, const struct counters_input *in, enum call_co
     }
     if (count == COUNT_VIEW) v[COUNTER_HINTS] += in->has_hints;
     bool durable = count == COUNT_FSYNC || count == COUNT_FDSYNC || count == COUNT_FLUSH || count == COUNT_SYNC;
+    if (call_table[in->call].layer == LAYER_HDF5) durable = false;
     if (count != COUNT_MMAP) add_time(v, durable ? TIME_WRITE : TIME_META, in->start, end);
 }
 
@@ -249,10 +270,13 @@ enum merge_rule { MERGE_SUM, MERGE_MOST, MERGE_EARLIEST, MERGE_LATER, MERGE_APAR
 static enum merge_rule merge_rule(unsigned counter) {
     if (counter >= COUNTER_OPEN_START && counter <= COUNTER_CLOSE_START) return MERGE_EARLIEST;
     if (counter >= COUNTER_OPEN_END && counter <= COUNTER_CLOSE_END) return MERGE_MOST;
+    if (counter >= COUNTER_DATASPACE_NDIMS && counter < COUNTER_USE_MPIIO) return MERGE_LATER;
     switch (counter) {
     case COUNTER_RENAMED_FROM:
     case COUNTER_MODE:
     case COUNTER_FILE_ALIGNMENT: return MERGE_LATER;
+    case COUNTER_USE_MPIIO:
+    case COUNTER_USE_DEPRECATED:
     case COUNTER_MAX_BYTE_READ:
     case COUNTER_MAX_BYTE_WRITTEN: return MERGE_MOST;
     case COUNTER_MAX_READ_TIME:

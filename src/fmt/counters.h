@@ -11,7 +11,7 @@
 #include "fmt/clock_map.h"
 #include "fmt/fields.h"
 
-enum { COUNTERS_BINS = 10, COUNTERS_CANDIDATES = 32, COUNTERS_TOP = 4 };
+enum { COUNTERS_BINS = 10, COUNTERS_CANDIDATES = 32, COUNTERS_TOP = 4, COUNTERS_DIMS = 5 };
 
 // In a pair, reading comes first and writing follows it. Logs hold the numbers: new counters go to the end.
 enum counter {
@@ -96,6 +96,16 @@ enum counter {
     COUNTER_SYNCS,
     COUNTER_HINTS,
     COUNTER_VIEWS,
+    // For HDF5, which also uses opens, flushes, reads, writes, their sizes and times.
+    COUNTER_REGULAR_HYPERSLAB_SELECTS,
+    COUNTER_IRREGULAR_HYPERSLAB_SELECTS,
+    COUNTER_POINT_SELECTS,
+    COUNTER_DATASPACE_NDIMS, // this and the next three are as at the last open
+    COUNTER_DATASPACE_NPOINTS,
+    COUNTER_DATATYPE_SIZE,
+    COUNTER_CHUNK_SIZE,                                     // the fastest dimension first
+    COUNTER_USE_MPIIO = COUNTER_CHUNK_SIZE + COUNTERS_DIMS, // 1: files were opened through MPI-IO, transfers collective
+    COUNTER_USE_DEPRECATED,                                 // 1: opened by an old function
     COUNTER_COUNT
 };
 
@@ -128,6 +138,15 @@ struct counters { // plain data, all zero at the start
     struct counters_common strides;
 };
 
+// A dataset as it was opened.
+struct counters_dataset {
+    uint64_t ndims;
+    uint64_t npoints;
+    uint64_t type_size;
+    uint64_t chunk[COUNTERS_DIMS]; // the fastest dimension first
+    bool is_deprecated;
+};
+
 struct counters_input {
     uint32_t call;       // this build's id
     uint32_t block_size; // of the file; 0: unknown
@@ -138,10 +157,14 @@ struct counters_input {
     int64_t result; // bytes moved, or what the call returned; failed calls do not count
     uint64_t start;
     uint64_t duration;
-    uint32_t mode;         // opens: 0 if unknown
-    uint32_t flags;        // ATTRIBUTE_FLAGS or 0: fcntl's command (is it a dup?); the mode of an open of MPI-IO
-    uint32_t comm_size;    // ATTRIBUTE_COMM_SIZE or 0
-    bool has_hints;        // ATTRIBUTE_HINTS
+    uint32_t mode;      // opens: 0 if unknown
+    uint32_t flags;     // ATTRIBUTE_FLAGS or 0: fcntl's command (is it a dup?); the mode of an open of MPI-IO
+    uint32_t comm_size; // ATTRIBUTE_COMM_SIZE or 0
+    bool has_hints;     // ATTRIBUTE_HINTS
+    bool is_collective; // ATTRIBUTE_COLLECTIVE
+    uint32_t selection; // enum selection_kind, for transfers of datasets
+    uint32_t shape;     // the log's number of a regular one, else 0
+    const struct counters_dataset *dataset; // with opens of datasets, or NULL
     uint64_t renamed_from; // with is_target: the old name; a file number in the recorder, a record id in the reader
 };
 
@@ -153,8 +176,15 @@ unsigned counters_layer(uint32_t call, uint32_t flags);
 // Whether the call also counts for its second file, as a target (renames).
 bool counters_has_target(uint32_t call);
 
-// Returns which values of the access (its result, value[COUNTER_LAST_STRIDE]) found no room among the candidates, as
-// enum counters_missed. The recorder drops them, the reader keeps them in a list of its own.
+// What is counted among the sizes: the size, and for datasets also the shape of what was selected.
+enum { COUNTERS_SHAPE_SHIFT = 40 };
+static inline uint64_t counters_size_key(uint64_t size, uint32_t shape) {
+    const uint64_t most = (UINT64_C(1) << COUNTERS_SHAPE_SHIFT) - 1;
+    return shape ? (uint64_t)shape << COUNTERS_SHAPE_SHIFT | (size < most ? size : most) : size;
+}
+
+// Returns which values of the access (its size's key, value[COUNTER_LAST_STRIDE]) found no room among the candidates,
+// as enum counters_missed. The recorder drops them, the reader keeps them in a list of its own.
 unsigned counters_add(struct counters *c, const struct counters_input *in);
 
 // One of several reads or writes that differ only in these fields.
@@ -233,9 +263,25 @@ enum { COUNTERS_MAX_VALUES = 128 };
 // arrays to 0.
 void counters_top(const struct counters_common *common, uint64_t value[COUNTERS_TOP], uint64_t count[COUNTERS_TOP]);
 
-// The counters of a layer under Darshan's names, in Darshan's order (calls/darshan.counters); times are nanoseconds.
-// `ranks` is NULL for the counters of one rank. Returns how many there are, 0 for a layer without counters.
-size_t counters_list(const struct counters *c, const struct counters_ranks *ranks, unsigned layer,
+// The extent of a regular selection and the distance of its blocks, by dimension, as Darshan has them.
+struct counters_shape {
+    uint64_t length[COUNTERS_DIMS];
+    uint64_t stride[COUNTERS_DIMS];
+};
+
+// Which of Darshan's modules lists the counters.
+struct counters_module {
+    unsigned layer;
+    bool is_object;                     // of an object in a file
+    const struct counters_ranks *ranks; // NULL for the counters of one rank
+    // The shape with that number; NULL: unknown.
+    void (*shape_of)(const void *context, uint32_t number, struct counters_shape *shape);
+    const void *context;
+};
+
+// The counters under Darshan's names, in Darshan's order (calls/darshan.counters); times are nanoseconds. Returns how
+// many there are, 0 for a layer without counters.
+size_t counters_list(const struct counters *c, const struct counters_module *module,
                      struct counters_value out[COUNTERS_MAX_VALUES]);
 
 // In a chunk of kind CHUNK_COUNTERS; times are clock units.

@@ -205,7 +205,8 @@ static int add_to_slot(struct stats *stats, struct log_stats_slot *slot, struct 
     unsigned missed = counters_add(&slot->record.counters, in);
     uint64_t stride = slot->record.counters.value[COUNTER_LAST_STRIDE];
     if (missed & MISSED_SIZE)
-        FORWARD(log_value_counts_add(&slot->sizes, (uint64_t)in->result, 1, &stats->value_budget));
+        FORWARD(log_value_counts_add(&slot->sizes, counters_size_key((uint64_t)in->result, in->shape), 1,
+                                     &stats->value_budget));
     if (missed & MISSED_STRIDE) FORWARD(log_value_counts_add(&slot->strides, stride, 1, &stats->value_budget));
     return 0;
 }
@@ -253,6 +254,27 @@ static inline int add_plain(struct stats *stats, const struct log_event *event) 
     return add_to_slot(stats, run->slot, &in);
 }
 
+static struct counters_dataset dataset_of(const struct log_dataset *from) {
+    struct counters_dataset dataset = {.ndims = from->rank, .type_size = from->bytes, .is_deprecated = from->old_call};
+    dataset.npoints = 1;
+    for (unsigned i = 0; i < from->rank; i++) dataset.npoints *= from->dims[i];
+    for (unsigned i = 0; i < from->chunk_rank && i < COUNTERS_DIMS; i++)
+        dataset.chunk[i] = from->chunk[from->chunk_rank - 1 - i];
+    return dataset;
+}
+
+static int add_object_event(struct stats *stats, const struct log_event *event, struct counters_input *in) {
+    struct counters_dataset dataset;
+    if (event->selection) in->selection = event->selection->kind;
+    if (in->selection == SELECTION_REGULAR) in->shape = event->selection->id;
+    if (event->dataset) {
+        dataset = dataset_of(event->dataset);
+        in->dataset = &dataset;
+    }
+    in->is_collective = log_event_is_collective(event);
+    return event->file ? add_input(stats, event->call->layer, event->file, in) : 0;
+}
+
 static int add_event(struct stats *stats, const struct log_event *event) {
     const struct log_event_raw *raw = &event->raw;
     if (raw->error || !raw->has_result || raw->result < 0) return 0;
@@ -264,6 +286,7 @@ static int add_event(struct stats *stats, const struct log_event *event) {
     in.has_hints = raw->attribute_mask & 1u << ATTRIBUTE_HINTS && raw->attribute[ATTRIBUTE_HINTS];
     unsigned layer = counters_layer(in.call, in.flags);
     if (layer == LAYER_NONE) return 0;
+    if (call_layer_is_above(layer)) return add_object_event(stats, event, &in);
     if (wants_file(stats, event, event->file)) FORWARD(add_input(stats, layer, event->file, &in));
     if (!event->file2 || !counters_has_target(in.call) || !wants_file(stats, event, event->file2)) return 0;
     in.is_target = true;
@@ -374,7 +397,15 @@ static int begin(void *context, const struct log_process *process, void **state)
     return 0;
 }
 
+// Objects that are no datasets (groups) have no counters.
+static bool is_dataset(const struct log_stats_record *record) {
+    const uint64_t *v = record->counters.value;
+    return v[COUNTER_DATATYPE_SIZE] || v[COUNTER_READS] || v[COUNTER_WRITES];
+}
+
 static int hand_over(const struct log_stats_request *request, struct log_stats_slot *slot) {
+    const struct log_file *file = slot->record.file;
+    if (file && file->object && !is_dataset(&slot->record)) return 0;
     if (request->slot_callback) return request->slot_callback(slot, request->context);
     FORWARD(log_stats_slot_finish(slot));
     return request->callback(&slot->record, request->context);
@@ -437,4 +468,21 @@ int log_stats_untraced(struct log *log, log_stats_callback *callback, void *cont
         FORWARD(callback(&record, context));
     }
     return 0;
+}
+
+// As Darshan has it: the slowest dimension is the last of the five.
+static void shape_of(const void *context, uint32_t number, struct counters_shape *shape) {
+    const struct log_selection *selection = log_selection_find(context, number);
+    for (unsigned i = 0; selection && selection->count && i < selection->rank && i < COUNTERS_DIMS; i++) {
+        shape->length[COUNTERS_DIMS - 1 - i] = selection->count[i] * selection->block[i];
+        shape->stride[COUNTERS_DIMS - 1 - i] = selection->stride[i];
+    }
+}
+
+struct counters_module log_stats_module(const struct log *log, const struct log_stats_record *record) {
+    return (struct counters_module){.layer = record->layer,
+                                    .is_object = record->file && record->file->object,
+                                    .ranks = record->is_reduced ? &record->ranks : NULL,
+                                    .shape_of = shape_of,
+                                    .context = log};
 }

@@ -47,3 +47,6 @@ int log_reduce(struct log *log, const struct log_filter *filter, bool apart, log
 
 // Only the counters from after the trace cap, in no order. Reads no events.
 int log_stats_untraced(struct log *log, log_stats_callback *callback, void *context);
+
+// For counters_list: which of Darshan's modules the record belongs to.
+struct counters_module log_stats_module(const struct log *log, const struct log_stats_record *record);

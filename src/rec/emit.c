@@ -158,7 +158,8 @@ static void count(struct thread *thread, const struct emission *e) {
                                    .mode = (uint32_t)attribute(e, ATTRIBUTE_MODE),
                                    .flags = (uint32_t)attribute(e, ATTRIBUTE_FLAGS),
                                    .comm_size = (uint32_t)attribute(e, ATTRIBUTE_COMM_SIZE),
-                                   .has_hints = attribute(e, ATTRIBUTE_HINTS)};
+                                   .has_hints = attribute(e, ATTRIBUTE_HINTS),
+                                   .is_collective = attribute(e, ATTRIBUTE_COLLECTIVE)};
     if (e->extra.flags & EVENT_RESULT) input.result = e->extra.result;
     unsigned layer = counters_layer(e->event.call, input.flags);
     if (layer == LAYER_NONE || e->extra.flags & EVENT_ERROR || input.result < 0) return;

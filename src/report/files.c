@@ -110,6 +110,7 @@ static enum files_of of_layer(unsigned layer) { return layer == LAYER_MPIIO ? FI
 int files_add_record(const struct log_stats_record *record, void *context) {
     struct files *files = context;
     if (!record->file || !record->process || record->process->is_launcher) return 0;
+    if (call_layer_is_above(record->layer)) return 0;
     int64_t *ns = &files->time_ns[log_file_index(files->log, record->file)][of_layer(record->layer)];
     *ns = (*ns < 0 ? 0 : *ns) + (int64_t)counters_time(&record->counters);
     return log_record_store_add(&files->records, record);

@@ -13,7 +13,7 @@ static void counters_json(const struct files_row *row, struct json_out *json) {
         if (!row->of[layer]) continue;
         json_object(json);
         key_text(json, "layer", call_layer_name(layer));
-        summary_key_counters(json, row->of[layer], NULL, layer);
+        summary_key_counters(json, row->of[layer], &(struct counters_module){.layer = layer});
         json_close(json);
     }
     json_close(json);

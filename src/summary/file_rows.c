@@ -40,6 +40,18 @@ static void make_directory(char *name) {
     if (slash) slash[slash == name] = 0;
 }
 
+// Of an object, "FILE:OBJECT".
+static int whole_name(struct file_rows *rows, const struct log_file *file, const char **name) {
+    *name = file ? file->name : NULL;
+    if (!file || !file->object) return 0;
+    size_t room = strlen(file->name) + strlen(file->object) + 2;
+    char *text = arena_alloc(&rows->texts, room);
+    RETURN_IF(!text, -ENOMEM);
+    snprintf(text, room, "%s:%s", file->name, file->object);
+    *name = text;
+    return 0;
+}
+
 static int group_name(struct file_rows *rows, const char *name, enum file_grouping grouping, const char **group) {
     *group = name;
     if (!name || grouping == GROUP_NONE) return 0;
@@ -84,7 +96,9 @@ static int describe(const struct making *making, const struct log_stats_record *
 static int add_record(const struct log_stats_record *record, void *context) {
     const struct making *making = context;
     struct file_row row = {.layer = record->layer, .files = is_first(making, record), .who = ""};
-    FORWARD(group_name(making->rows, record->file ? record->file->name : NULL, making->grouping, &row.name));
+    const char *name;
+    FORWARD(whole_name(making->rows, record->file, &name));
+    FORWARD(group_name(making->rows, name, making->grouping, &row.name));
     if (making->grouping == GROUP_NONE) {
         FORWARD(describe(making, record, &row.who));
         row.has_rank = record->has_rank;

@@ -160,10 +160,10 @@ static void write_file(struct json_out *json, const struct summary *summary, con
     json_close(json);
 }
 
-void summary_key_counters(struct json_out *json, const struct counters *counters, const struct counters_ranks *ranks,
-                          unsigned layer) {
+void summary_key_counters(struct json_out *json, const struct counters *counters,
+                          const struct counters_module *module) {
     struct counters_value value[COUNTERS_MAX_VALUES];
-    size_t count = counters_list(counters, ranks, layer, value);
+    size_t count = counters_list(counters, module, value);
     key_object(json, "counters");
     for (size_t i = 0; i < count; i++) {
         if (value[i].is_real) {

@@ -21,7 +21,7 @@ static int add_record(const struct log_stats_record *record, void *context) {
     if (summary->also) FORWARD(summary->also(record, summary->also_context));
     coverage_add(&summary->coverage, record);
     summary->layer_used[record->layer] = true; // past the end of a trace only the counters show which layers were used
-    if (!record->file) return 0;
+    if (!record->file || call_layer_is_above(record->layer)) return 0;
     struct summary_file *file = &summary->files[log_file_index(summary->log, record->file)];
     file->file = record->file;
     if (file->last != record->process) FORWARD(add_user(summary, file, record->process));

@@ -135,8 +135,7 @@ bool summary_counts_process(const struct log *log, const struct log_process *pro
 void summary_json(const struct summary *summary, struct json_out *json, size_t most);
 
 // Members that objects in other documents also have: "counters", and the "name", "host" and "number" of a device.
-void summary_key_counters(struct json_out *json, const struct counters *counters, const struct counters_ranks *ranks,
-                          unsigned layer);
+void summary_key_counters(struct json_out *json, const struct counters *counters, const struct counters_module *module);
 void summary_key_device(struct json_out *json, const struct log_device *device);
 
 // The part of summary_begin and summary_finish that is about processes (processes.c).

@@ -27,7 +27,7 @@ static void add(struct counters *c, uint32_t call, uint64_t offset, int64_t resu
 
 static struct counters_value value_of(const struct counters *c, unsigned layer, const char *name) {
     struct counters_value values[COUNTERS_MAX_VALUES];
-    size_t count = counters_list(c, NULL, layer, values);
+    size_t count = counters_list(c, &(struct counters_module){.layer = layer}, values);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(values[i].name, name) == 0) return values[i];
     }
@@ -181,9 +181,12 @@ static void test_roles(void **state) {
     assert_int_equal(integer(&stdio, "STDIO_FLUSHES"), 1);
     assert_int_equal(integer(&stdio, "STDIO_MAX_BYTE_WRITTEN"), 14);
     struct counters_value values[COUNTERS_MAX_VALUES];
-    assert_int_equal(counters_list(&stdio, NULL, LAYER_STDIO, values), 14 + 15);
-    assert_int_equal(counters_list(&stdio, NULL, LAYER_POSIX, values), 69 + 17);
-    assert_int_equal(counters_list(&stdio, NULL, LAYER_HDF5, values), 0);
+    assert_int_equal(counters_list(&stdio, &(struct counters_module){.layer = LAYER_STDIO}, values), 14 + 15);
+    assert_int_equal(counters_list(&stdio, &(struct counters_module){.layer = LAYER_POSIX}, values), 69 + 17);
+    assert_int_equal(counters_list(&stdio, &(struct counters_module){.layer = LAYER_HDF5}, values), 3 + 5);
+    const struct counters_module datasets = {.layer = LAYER_HDF5, .is_object = true};
+    assert_int_equal(counters_list(&stdio, &datasets, values), 94 + 17);
+    assert_int_equal(counters_list(&stdio, &(struct counters_module){.layer = LAYER_DISK}, values), 0);
 }
 
 // Calls in turn, some of them overlapping the next one of another kind.
@@ -207,8 +210,8 @@ static void test_merge(void **state) {
         struct counters_common left_out[2] = {{.used = 0}, {.used = 0}};
         counters_merge(&first, &second, left_out);
         struct counters_value expected[COUNTERS_MAX_VALUES], got[COUNTERS_MAX_VALUES];
-        size_t count = counters_list(&whole, NULL, LAYER_POSIX, expected);
-        counters_list(&first, NULL, LAYER_POSIX, got);
+        size_t count = counters_list(&whole, &(struct counters_module){.layer = LAYER_POSIX}, expected);
+        counters_list(&first, &(struct counters_module){.layer = LAYER_POSIX}, got);
         for (size_t i = 0; i < count; i++) {
             if (got[i].integer != expected[i].integer || got[i].real != expected[i].real)
                 fail_msg("seam %u: %s is %lld %g, not %lld %g", seam, got[i].name, (long long)got[i].integer,
@@ -356,7 +359,7 @@ static void test_ranks(void **state) {
     const struct counters_ranks ranks = {
         .fastest = {3, 10, 500}, .slowest = {1, 20, 1500}, .variance_time = 0.25, .variance_bytes = 25};
     struct counters_value values[COUNTERS_MAX_VALUES];
-    size_t count = counters_list(&first, &ranks, LAYER_MPIIO, values);
+    size_t count = counters_list(&first, &(struct counters_module){.layer = LAYER_MPIIO, .ranks = &ranks}, values);
     assert_int_equal(count, 51 + 17);
     assert_string_equal(values[47].name, "MPIIO_FASTEST_RANK");
     assert_true(values[47].integer == 3 && values[50].integer == 20);

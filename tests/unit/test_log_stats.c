@@ -22,7 +22,7 @@ static int take(const struct log_stats_record *record, void *context) {
 
 static int64_t integer(const struct log_stats_record *record, const char *name) {
     struct counters_value values[COUNTERS_MAX_VALUES];
-    size_t count = counters_list(&record->counters, NULL, record->layer, values);
+    size_t count = counters_list(&record->counters, &(struct counters_module){.layer = record->layer}, values);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(values[i].name, name) == 0) return values[i].integer;
     }

@@ -16,10 +16,10 @@
     ASK(herr_t, H5get_libversion, unsigned *, unsigned *, unsigned *) \
     ASK(int, H5Iget_type, hid_t) ASK(int, H5Iis_valid, hid_t) \
     ASK(ssize_t, H5Iget_name, hid_t, char *, size_t) ASK(ssize_t, H5Fget_name, hid_t, char *, size_t) \
-    ASK(ssize_t, H5Aget_name, hid_t, size_t, char *) ASK(hid_t, H5Aget_space, hid_t) \
+    ASK(ssize_t, H5Aget_name, hid_t, size_t, char *) ASK(hsize_t, H5Aget_storage_size, hid_t) \
     ASK(hid_t, H5Dget_type, hid_t) ASK(hid_t, H5Dget_create_plist, hid_t) \
     ASK(herr_t, H5Dget_chunk_storage_size, hid_t, const hsize_t *, hsize_t *) \
-    ASK(size_t, H5Tget_size, hid_t) ASK(int, H5Tget_class, hid_t) \
+    ASK(size_t, H5Tget_size, hid_t) ASK(int, H5Tget_class, hid_t) ASK(herr_t, H5Tclose, hid_t) \
     ASK(hid_t, H5Pget_class, hid_t) ASK(char *, H5Pget_class_name, hid_t) ASK(herr_t, H5Pclose_class, hid_t) \
     ASK(herr_t, H5free_memory, void *) ASK(hid_t, H5Pget_driver, hid_t) \
     ASK(herr_t, H5Pget_alignment, hid_t, hsize_t *, hsize_t *) \
@@ -29,7 +29,7 @@
     ASK(int, H5Pget_filter2, hid_t, unsigned, unsigned *, size_t *, unsigned *, size_t, char *, unsigned *) \
     ASK(int, H5Sget_simple_extent_ndims, hid_t) \
     ASK(int, H5Sget_simple_extent_dims, hid_t, hsize_t *, hsize_t *) \
-    ASK(hssize_t, H5Sget_simple_extent_npoints, hid_t) ASK(hssize_t, H5Sget_select_npoints, hid_t) \
+    ASK(hssize_t, H5Sget_select_npoints, hid_t) \
     ASK(int, H5Sget_select_type, hid_t) ASK(int, H5Sis_regular_hyperslab, hid_t) \
     ASK(hssize_t, H5Sget_select_hyper_nblocks, hid_t) \
     ASK(herr_t, H5Sget_select_bounds, hid_t, hsize_t *, hsize_t *) \
@@ -49,7 +49,7 @@ struct questions {
     int list_type, attribute_type; // of H5Iget_type; both differ between versions
 };
 
-enum { TYPE_FILE = 1, TYPE_GROUP = 2, TYPE_DATATYPE = 3, TYPE_DATASPACE = 4, TYPE_DATASET = 5 };
+enum { TYPE_FILE = 1, TYPE_GROUP = 2, TYPE_DATASPACE = 4, TYPE_DATASET = 5 };
 enum { LAYOUT_CHUNKED = 2, LAYOUT_VIRTUAL = 3, SELECT_NONE = 0, SELECT_POINTS = 1, SELECT_HYPERSLABS = 2 };
 
 static const struct questions *questions(const struct hdf5_probe *p) { return p->library->state; }
@@ -174,26 +174,11 @@ struct hdf5_id *hdf5_object(struct hdf5_probe *p, hid_t id) {
     return object;
 }
 
-bool hdf5_ask_attribute(const struct hdf5_probe *p, hid_t attribute, char *name, size_t room, uint64_t *elements) {
+bool hdf5_ask_attribute(const struct hdf5_probe *p, hid_t attribute, char *name, size_t room, uint64_t *bytes) {
     const struct questions *ask = questions(p);
-    hid_t space = ask->H5Aget_space(attribute);
-    if (space >= 0) {
-        hssize_t points = ask->H5Sget_simple_extent_npoints(space);
-        *elements = points > 0 ? (uint64_t)points : 0;
-        functions(p)->H5Sclose(space);
-    }
+    *bytes = ask->H5Aget_storage_size(attribute);
     ssize_t len = name ? ask->H5Aget_name(attribute, room, name) : -1;
     return len > 0 && (size_t)len < room;
-}
-
-uint64_t hdf5_type_bytes(struct hdf5_probe *p, hid_t type) {
-    const struct questions *ask = questions(p);
-    struct hdf5_id *known = hdf5_find(p, HDF5_TYPE, type);
-    if (LIKELY(known)) return known->bytes;
-    if (ask->H5Iget_type(type) != TYPE_DATATYPE) return 0;
-    uint64_t bytes = ask->H5Tget_size(type);
-    if ((known = hdf5_add(p, HDF5_TYPE, type))) known->bytes = bytes;
-    return bytes;
 }
 
 uint64_t hdf5_ask_chunk_bytes(const struct hdf5_probe *p, hid_t dataset, const hsize_t *at) {
@@ -307,7 +292,7 @@ static void describe_type(struct fields_out *out, const struct hdf5_probe *p, st
     object->bytes = questions(p)->H5Tget_size(type);
     fields_number(out, DATASET_CLASS, (uint64_t)questions(p)->H5Tget_class(type) + 1);
     fields_number(out, DATASET_BYTES, object->bytes);
-    functions(p)->H5Tclose(type);
+    questions(p)->H5Tclose(type);
 }
 
 static void describe_access(struct fields_out *out, const struct hdf5_access *access) {

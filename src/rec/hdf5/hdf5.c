@@ -51,7 +51,7 @@ bool hdf5_enter_release(struct hdf5_probe *p, hid_t id) {
     return begin(p);
 }
 
-bool hdf5_enter_data(struct hdf5_probe *p, hid_t id, hid_t type, hid_t space, hid_t list) {
+bool hdf5_enter_data(struct hdf5_probe *p, hid_t id, hid_t space, hid_t list) {
     enum { ALL = 0 };
     if (!start(p)) return false;
     p->id = hdf5_object(p, id);
@@ -61,7 +61,7 @@ bool hdf5_enter_data(struct hdf5_probe *p, hid_t id, hid_t type, hid_t space, hi
             if (!known) known = hdf5_add(p, HDF5_SPACE, space);
             if (known) hdf5_ask_space(p, space, &known->space);
         }
-        if (known) hdf5_place(p, p->id, &known->space, hdf5_type_bytes(p, type));
+        if (known) hdf5_place(p, p->id, &known->space);
         p->is_collective = p->id->access.by_mpi && hdf5_list_is_collective(p, list);
     }
     return begin(p);
@@ -81,10 +81,10 @@ bool hdf5_enter_chunk(struct hdf5_probe *p, hid_t id, const hsize_t *at, size_t 
     return begin(p);
 }
 
-bool hdf5_enter_attribute_data(struct hdf5_probe *p, hid_t id, hid_t type) {
+bool hdf5_enter_attribute_data(struct hdf5_probe *p, hid_t id) {
     if (!start(p)) return false;
     p->id = hdf5_object(p, id);
-    if (p->id) p->size = p->id->bytes * hdf5_type_bytes(p, type);
+    if (p->id) p->size = p->id->bytes;
     return begin(p);
 }
 
@@ -130,7 +130,14 @@ void hdf5_leave_object(struct hdf5_probe *p, uint32_t call, herr_t result) {
     if (begin_event(p, &e, call, file_of(p->id), serial_of(p->id), event_clock_now())) finish(p, &e, result >= 0);
 }
 
-void hdf5_leave_data(struct hdf5_probe *p, uint32_t call, herr_t result) { hdf5_leave_object(p, call, result); }
+// Whatever object of a file is named: the whole file is flushed.
+void hdf5_leave_flush(struct hdf5_probe *p, uint32_t call, herr_t result) {
+    struct emission e;
+    uint64_t end = event_clock_now();
+    struct file *file = file_of(p->id);
+    if (file) file = files_entry(file->name, strlen(file->name));
+    if (begin_event(p, &e, call, file, 0, end)) finish(p, &e, result >= 0);
+}
 
 void hdf5_leave_chunk(struct hdf5_probe *p, uint32_t call, hid_t id, const hsize_t *at, herr_t result) {
     struct emission e;
@@ -255,11 +262,11 @@ void hdf5_leave_attribute(struct hdf5_probe *p, uint32_t call, const char *objec
     enum { ROOM = 1024 };
     char text[ROOM] = "";
     struct emission e;
-    uint64_t end = event_clock_now(), elements = 0;
-    if (result >= 0 && hdf5_ask_attribute(p, result, text, ROOM, &elements) && !name) name = text;
+    uint64_t end = event_clock_now(), bytes = 0;
+    if (result >= 0 && hdf5_ask_attribute(p, result, text, ROOM, &bytes) && !name) name = text;
     struct file *file = file_below(p->id, object, name ? name : "");
     struct hdf5_id *made = result >= 0 ? add_object(p, result, file, p->id ? &p->id->access : NULL) : NULL;
-    if (made) made->bytes = elements;
+    if (made) made->bytes = bytes;
     if (made && p->id) made->left_out = p->id->left_out;
     if (begin_event(p, &e, call, file, serial_of(made), end)) finish(p, &e, result >= 0);
 }
@@ -297,8 +304,8 @@ void hdf5_leave_got_space(struct hdf5_probe *p, uint32_t call, hid_t dataset, hi
     copy_space(p, hdf5_find(p, HDF5_OBJECT, dataset), result);
 }
 
-void hdf5_leave_select(struct hdf5_probe *p, uint32_t call, hid_t space, int op, const hsize_t *start,
-                       const hsize_t *stride, const hsize_t *count, const hsize_t *block, herr_t result) {
+void hdf5_leave_select(struct hdf5_probe *p, uint32_t call, hid_t space, int op, const struct hdf5_slab *slab,
+                       herr_t result) {
     enum { SELECT_SET = 0 };
     (void)call;
     struct hdf5_id *known = hdf5_find(p, HDF5_SPACE, space);
@@ -311,10 +318,10 @@ void hdf5_leave_select(struct hdf5_probe *p, uint32_t call, hid_t space, int op,
     to->kind = SELECTION_REGULAR;
     to->points = to->blocks = 0;
     for (unsigned i = 0; i < to->rank; i++) {
-        to->start[i] = start[i];
-        to->stride[i] = stride ? stride[i] : 1;
-        to->count[i] = count[i];
-        to->block[i] = block ? block[i] : 1;
+        to->start[i] = slab->start[i];
+        to->stride[i] = slab->stride ? slab->stride[i] : 1;
+        to->count[i] = slab->count[i];
+        to->block[i] = slab->block ? slab->block[i] : 1;
         bool is_endless = to->count[i] == UINT64_MAX || to->block[i] == UINT64_MAX; // in virtual datasets
         if (is_endless) to->kind = SELECTION_UNKNOWN;
         if (is_endless) return;

@@ -30,7 +30,7 @@ struct hdf5_access {
     hsize_t alignment_from, alignment;
 };
 
-enum hdf5_kind { HDF5_FREE, HDF5_OBJECT, HDF5_SPACE, HDF5_TYPE, HDF5_LIST };
+enum hdf5_kind { HDF5_FREE, HDF5_OBJECT, HDF5_SPACE, HDF5_LIST };
 
 // What an id of HDF5 stands for.
 struct hdf5_id {
@@ -43,7 +43,7 @@ struct hdf5_id {
     uint32_t serial;
     bool left_out, is_dataset;
     struct hdf5_access access;
-    uint64_t bytes;              // of an element of the type or dataset; number of elements of an attribute
+    uint64_t bytes;              // of an element of the dataset; of the whole attribute
     int mode;                    // of a property list: whether transfers are collective
     uint32_t shape;              // number of `last` in the log
     uint32_t generation;         // of the spill file that has it
@@ -64,6 +64,12 @@ struct hdf5_probe {
     uint32_t shape;
 };
 
+// Parameters of a regular selection, as a call has them.
+struct hdf5_slab {
+    const hsize_t *start, *stride, *count, *block;
+};
+#define HDF5_SLAB(start, stride, count, block) (&(const struct hdf5_slab){start, stride, count, block})
+
 // --- ids.c
 
 struct hdf5_id *hdf5_find(struct hdf5_probe *p, enum hdf5_kind kind, hid_t id);
@@ -77,11 +83,10 @@ void hdf5_start(struct library *library); // sets its state, unless it is too ol
 bool hdf5_is_valid(const struct hdf5_probe *p, hid_t id);
 // The object of an id: known, or asked for. NULL if it is no object.
 struct hdf5_id *hdf5_object(struct hdf5_probe *p, hid_t id);
-uint64_t hdf5_type_bytes(struct hdf5_probe *p, hid_t type);
 bool hdf5_list_is_collective(struct hdf5_probe *p, hid_t list);
 void hdf5_ask_access(struct hdf5_probe *p, hid_t list, struct hdf5_access *access);
 void hdf5_ask_space(const struct hdf5_probe *p, hid_t space, struct hdf5_selection *out);
-bool hdf5_ask_attribute(const struct hdf5_probe *p, hid_t attribute, char *name, size_t room, uint64_t *elements);
+bool hdf5_ask_attribute(const struct hdf5_probe *p, hid_t attribute, char *name, size_t room, uint64_t *bytes);
 uint64_t hdf5_ask_chunk_bytes(const struct hdf5_probe *p, hid_t dataset, const hsize_t *at);
 // If the object is a dataset: learns its extent, and returns its number in the log (RECORD_DATASET).
 uint32_t hdf5_describe(struct hdf5_probe *p, struct hdf5_id *object, bool old_call);
@@ -90,17 +95,17 @@ uint32_t hdf5_describe(struct hdf5_probe *p, struct hdf5_id *object, bool old_ca
 
 void hdf5_copy_selection(struct hdf5_selection *to, const struct hdf5_selection *from);
 uint64_t hdf5_points(const struct hdf5_selection *selection);
-// Sets offset, size and shape of a transfer of elements of `bytes`. The selection may be of another dataspace.
-void hdf5_place(struct hdf5_probe *p, struct hdf5_id *dataset, const struct hdf5_selection *selection, uint64_t bytes);
+// Sets offset, size and shape of a transfer, in elements as the file has them.
+void hdf5_place(struct hdf5_probe *p, struct hdf5_id *dataset, const struct hdf5_selection *selection);
 
 // --- the probes (hdf5.c)
 
 bool hdf5_enter(struct hdf5_probe *p, hid_t id);
 bool hdf5_enter_file(struct hdf5_probe *p, hid_t list);
 bool hdf5_enter_release(struct hdf5_probe *p, hid_t id);
-bool hdf5_enter_data(struct hdf5_probe *p, hid_t id, hid_t type, hid_t space, hid_t list);
+bool hdf5_enter_data(struct hdf5_probe *p, hid_t id, hid_t space, hid_t list);
 bool hdf5_enter_chunk(struct hdf5_probe *p, hid_t id, const hsize_t *at, size_t bytes, hid_t list);
-bool hdf5_enter_attribute_data(struct hdf5_probe *p, hid_t id, hid_t type);
+bool hdf5_enter_attribute_data(struct hdf5_probe *p, hid_t id);
 bool hdf5_enter_quietly(struct hdf5_probe *p);
 
 void hdf5_leave_file(struct hdf5_probe *p, uint32_t call, const char *name, unsigned flags, hid_t result);
@@ -111,14 +116,14 @@ void hdf5_leave_object(struct hdf5_probe *p, uint32_t call, herr_t result);
 void hdf5_leave_name(struct hdf5_probe *p, uint32_t call, const char *object, const char *name, herr_t result);
 void hdf5_leave_close(struct hdf5_probe *p, uint32_t call, hid_t id, int result);
 void hdf5_leave_extent(struct hdf5_probe *p, uint32_t call, hid_t id, herr_t result);
-void hdf5_leave_data(struct hdf5_probe *p, uint32_t call, herr_t result);
+void hdf5_leave_flush(struct hdf5_probe *p, uint32_t call, herr_t result);
 void hdf5_leave_chunk(struct hdf5_probe *p, uint32_t call, hid_t id, const hsize_t *at, herr_t result);
 
 void hdf5_leave_space(struct hdf5_probe *p, uint32_t call, int rank, const hsize_t *dims, hid_t result);
 void hdf5_leave_copied_space(struct hdf5_probe *p, uint32_t call, hid_t from, hid_t result);
 void hdf5_leave_got_space(struct hdf5_probe *p, uint32_t call, hid_t dataset, hid_t result);
-void hdf5_leave_select(struct hdf5_probe *p, uint32_t call, hid_t space, int op, const hsize_t *start,
-                       const hsize_t *stride, const hsize_t *count, const hsize_t *block, herr_t result);
+void hdf5_leave_select(struct hdf5_probe *p, uint32_t call, hid_t space, int op, const struct hdf5_slab *slab,
+                       herr_t result);
 void hdf5_leave_select_whole(struct hdf5_probe *p, uint32_t call, hid_t space, unsigned kind, herr_t result);
 void hdf5_leave_mode(struct hdf5_probe *p, uint32_t call, hid_t list, int mode, herr_t result);
 void hdf5_leave_forget(struct hdf5_probe *p, uint32_t call, hid_t id, herr_t result);

@@ -67,13 +67,13 @@ static uint32_t number_of(const struct hdf5_selection *selection) {
     return interned_number(RECORD_SELECTION, fields, (size_t)(out.at - fields));
 }
 
-void hdf5_place(struct hdf5_probe *p, struct hdf5_id *dataset, const struct hdf5_selection *selection, uint64_t bytes) {
+void hdf5_place(struct hdf5_probe *p, struct hdf5_id *dataset, const struct hdf5_selection *selection) {
     uint64_t element = 0;
     for (unsigned i = 0; has_place(selection) && i < selection->rank; i++)
         element = element * selection->dims[i] + selection->start[i];
     p->has_offset = selection->kind > SELECTION_NONE;
-    p->offset = element * bytes;
-    p->size = hdf5_points(selection) * bytes;
+    p->offset = element * dataset->bytes;
+    p->size = hdf5_points(selection) * dataset->bytes;
     if (selection->kind == SELECTION_UNKNOWN) return;
     if (UNLIKELY(dataset->generation != recorder.generation || !is_same_shape(&dataset->last, selection))) {
         hdf5_copy_selection(&dataset->last, selection);

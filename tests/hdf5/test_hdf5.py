@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""HDF5: the same results with and without recording, and what the log must hold. Speaks TAP.
+
+    test_hdf5.py [CLASS]
+"""
+import os
+import re
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
+from harness import BUILD, CommandLineTest, main, run  # noqa: E402
+
+PROGRAMS = os.path.join(BUILD, 'tests', 'hdf5')
+PYTHON = '/usr/bin/python3'  # Debian's, which has Debian's modules
+ROWS, COLUMNS, DOUBLE = 4, 256, 8
+SLAB = ROWS * COLUMNS * DOUBLE
+OPEN_MPI = {**os.environ, 'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1'}
+
+
+class Hdf5Test(CommandLineTest):
+    def need(self, *programs):
+        for program in programs:
+            if not shutil.which(program):
+                self.skipTest(f'no {os.path.basename(program)}')
+
+    def compare(self, one, other, has_times):
+        if has_times:  # of day, in the headers of objects
+            for name, data in (('one', one), ('other', other)):
+                with open(self.path(name), 'wb') as file:
+                    file.write(data)
+            self.assertEqual(len(one), len(other))
+            self.assertEqual(run('h5diff', self.path('one'), self.path('other')).returncode, 0)
+        else:
+            self.assertEqual(one, other)
+
+    def same(self, *command, output=None, has_times=False, **options):
+        """Runs a command bare and recorded: status, both outputs and the file must be the same. Gives the events."""
+        found = []
+        for recorded in (False, True):
+            log = self.path('log.ioseer')
+            before = (shutil.which('ioseer', path=BUILD), 'record', '-q', '--force', '-o', log, '--') if recorded else ()
+            done = run(*before, *command, cwd=self.folder, **options)
+            data = None
+            if output:
+                with open(self.path(output), 'rb') as file:
+                    data = file.read()
+                os.remove(self.path(output))
+            found.append((done.returncode, done.stdout, done.stderr, data))
+        self.assertEqual(found[0][:3], found[1][:3])
+        self.compare(found[0][3], found[1][3], has_times)
+        self.assertEqual(found[1][0], 0, found[1][2])
+        return self.json('dump', '--json', '--layer', 'hdf5', self.path('log.ioseer'))
+
+    def check_slabs(self, ranks, slabs, parallel):
+        log = self.path('log.ioseer')
+        events = self.json('dump', '--json', log)
+        by_id = {event['id']: event for event in events}
+        for rank in range(ranks) if parallel else [None]:
+            for name, together in (('/alone', False), ('/together', parallel)):
+                own = [e for e in events if e['rank'] == rank and e['object'] == name]
+                writes = [e for e in own if e['op'] == 'H5Dwrite']
+                first = (rank or 0) * slabs
+                self.assertEqual([e['offset'] for e in writes], [(first + i) * SLAB for i in range(slabs)])
+                self.assertEqual([e['selection']['start'] for e in writes],
+                                 [[(first + i) * ROWS, 0] for i in range(slabs)])
+                for event in writes:
+                    self.assertEqual((event['size'], event['result'], event['collective'], event['parent']),
+                                     (SLAB, SLAB, together, None))
+                    self.assertEqual(event['selection']['count'], [ROWS, COLUMNS])
+                    self.assertEqual(event['selection']['dims'], [ROWS * slabs * ranks, COLUMNS])
+                made = [e['dataset'] for e in own if e['op'] == 'H5Dcreate']
+                self.assertEqual([(d['layout'], d['type'], d['mpiio'], d['alignment']) for d in made],
+                                 [('contiguous', 'float', parallel, 65536)])
+        moving = [e for e in events if e['class'] == 'write' and e['layer'] == 'posix' and e['file'].endswith('.h5')]
+        layers = {by_id[e['parent']]['layer'] if e['parent'] else None for e in moving}
+        self.assertEqual(layers, {'mpiio'} if parallel else {'hdf5'})
+        info = self.json('info', '--json', log)
+        self.assertIn('hdf5', info['layers'])
+        files = [file for file in info['files'] if file['name'].endswith('.h5')]
+        self.assertEqual(len(files), 1)
+        self.assertEqual(files[0]['bytes_written'], sum(e['result'] for e in moving))
+
+    def check_counters(self, ranks, slabs, parallel):
+        records = self.json('stats', '--json', self.path('log.ioseer'))['records']
+        files = [r['counters'] for r in records if r['layer'] == 'hdf5' and 'object' not in r]
+        self.assertEqual([(c['H5F_OPENS'], c['H5F_USE_MPIIO']) for c in files], [(ranks, int(parallel))])
+        for name, together in (('/alone', 0), ('/together', int(parallel))):
+            found = [r for r in records if r.get('object') == name]
+            self.assertEqual([r['rank'] for r in found], [-1 if ranks > 1 else 0 if parallel else None])
+            counters = found[0]['counters']
+            expected = {'OPENS': ranks, 'READS': ranks, 'WRITES': ranks * slabs, 'BYTES_READ': ranks * SLAB,
+                        'BYTES_WRITTEN': ranks * slabs * SLAB, 'RW_SWITCHES': ranks,
+                        'REGULAR_HYPERSLAB_SELECTS': ranks * (slabs + 1), 'IRREGULAR_HYPERSLAB_SELECTS': 0,
+                        'SIZE_WRITE_AGG_1K_10K': ranks * slabs, 'ACCESS1_ACCESS': SLAB,
+                        'ACCESS1_COUNT': ranks * (slabs + 1), 'ACCESS1_LENGTH_D5': ROWS, 'ACCESS1_LENGTH_D4': COLUMNS,
+                        'ACCESS1_LENGTH_D3': 0, 'ACCESS1_STRIDE_D5': 1, 'DATASPACE_NDIMS': 2, 'DATATYPE_SIZE': DOUBLE,
+                        'DATASPACE_NPOINTS': ROWS * slabs * ranks * COLUMNS, 'CHUNK_SIZE_D1': 0,
+                        'USE_MPIIO_COLLECTIVE': together, 'USE_DEPRECATED': 0}
+            self.assertEqual({key: counters[f'H5D_{key}'] for key in expected}, expected)
+            self.assertEqual(len(counters), 94 + 17)
+        text = self.expect(0, 'stats', '--darshan', self.path('log.ioseer')).stdout.decode()
+        self.assertRegex(text, r'(?m)^H5D\t-?\d+\t\d+\tH5D_OPENS\t\d+\t\S+\.h5:/alone\t')
+        self.assertRegex(text, r'(?m)^H5F\t-?\d+\t\d+\tH5F_OPENS\t\d+\t\S+\.h5\t')
+
+
+class Serial(Hdf5Test):
+    def program(self, name, *others):
+        """With the serial library, or with one of the others."""
+        paths = [os.path.join(PROGRAMS, f'{name}-{build}') for build in ('serial', *others)]
+        path = next((path for path in paths if os.path.exists(path)), paths[0])
+        self.need(path)
+        return path
+
+    def test_slabs(self):
+        self.same(self.program('slabs'), 'slabs.h5', '6', output='slabs.h5')
+        self.check_slabs(1, 6, False)
+        self.check_counters(1, 6, False)
+
+    def test_errors(self):
+        self.same(self.program('errors', 'openmpi', 'mpich'), 'errors.h5', output='errors.h5', has_times=True)
+
+    def test_untraced(self):
+        """After the trace cap, the counters go on."""
+        log = self.record(self.program('slabs'), self.path('cap.h5'), '6', options=('--no-trace',))
+        records = [r for r in self.json('stats', '--json', log)['records'] if r.get('object') == '/alone']
+        self.assertEqual([(r['counters']['H5D_WRITES'], r['counters']['H5D_BYTES_WRITTEN']) for r in records],
+                         [(6, 6 * SLAB)])
+
+    def test_tools(self):
+        """Programs that use HDF5 in their own ways: links, references, filters, the high-level library."""
+        self.need('h5import', 'h5repack', 'h5copy', 'h5dump')
+        with open(self.path('text'), 'w', encoding='ascii') as file:
+            file.write('\n'.join(str(number) for number in range(4000)))
+        with open(self.path('config'), 'w', encoding='ascii') as file:
+            file.write('PATH group/data\nINPUT-CLASS TEXTIN\nRANK 2\nDIMENSION-SIZES 100 40\nOUTPUT-SIZE 32\n')
+        self.same('h5import', 'text', '-c', 'config', '-o', 'data.h5', output='data.h5', has_times=True)
+        run('h5import', 'text', '-c', 'config', '-o', 'data.h5', cwd=self.folder)
+        events = self.same('h5repack', '-f', 'GZIP=6', '-l', 'CHUNK=20x20', 'data.h5', 'packed.h5', output='packed.h5',
+                           has_times=True)
+        made = [e['dataset'] for e in events if e['op'] == 'H5Dcreate']
+        self.assertEqual([(d['chunk'], [f['name'] for f in d['filters']]) for d in made], [([20, 20], ['deflate'])])
+        self.same('h5copy', '-i', 'data.h5', '-o', 'copy.h5', '-s', '/group', '-d', '/other', output='copy.h5',
+                  has_times=True)
+        self.same('h5dump', 'data.h5')
+
+    def test_netcdf(self):
+        self.need('ncgen', 'nccopy')
+        with open(self.path('data.cdl'), 'w', encoding='ascii') as file:
+            file.write('netcdf data { dimensions: x = 8; t = unlimited; variables: float v(t, x);\n'
+                       'v:units = "m"; data: v = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16; }')
+        self.same('ncgen', '-4', '-o', 'data.nc', 'data.cdl', output='data.nc', has_times=True)
+        run('ncgen', '-4', '-o', 'data.nc', 'data.cdl', cwd=self.folder)
+        events = self.same('nccopy', '-d1', 'data.nc', 'copy.nc', output='copy.nc', has_times=True)
+        reads = [e for e in events if e['op'] == 'H5Dread' and e['object'] == '/v']
+        self.assertEqual(sum(e['result'] for e in reads), 16 * 4)
+        self.assertIsNone(reads[0]['selection']['dims'][0])
+
+
+TWO_LIBRARIES = '''
+import numpy, netCDF4
+{imports}
+first = netCDF4.Dataset('first.nc', 'w')
+first.createDimension('x', 10)
+values = first.createVariable('v', 'f8', ('x',))
+second = h5py.File('second.h5', 'w')
+data = second.create_dataset('group/data', data=numpy.arange(100).reshape(10, 10), chunks=(5, 5), compression='gzip')
+values[:] = numpy.arange(10)
+data[2:4] = 7
+data.attrs['a'] = 3
+first.close()
+print(second['group/data'][0:3, 1].sum())
+second.close()
+print(netCDF4.Dataset('first.nc')['v'][:].sum())
+with open('/proc/self/maps') as maps:
+    print(len({{line.split('/')[-1] for line in maps if 'libhdf5' in line and '_hl' not in line}}))
+'''
+
+
+class Python(Hdf5Test):
+    def python(self, imports):
+        program = TWO_LIBRARIES.format(imports=imports)
+        if run(PYTHON, '-c', program, cwd=self.folder, env=OPEN_MPI).returncode:
+            self.skipTest('no netCDF4 and h5py')
+        events = self.same(PYTHON, '-c', program, output='second.h5', has_times=True, env=OPEN_MPI)
+        moved = [(e['op'], e['object'], e['result']) for e in events if e['class'] in ('read', 'write') and '@' not in e['object']]
+        self.assertEqual(moved, [('H5Dwrite', '/group/data', 800), ('H5Dwrite', '/v', 80), ('H5Dwrite', '/group/data', 160),
+                                 ('H5Dread', '/group/data', 24), ('H5Dread', '/v', 80)])
+
+    def test_one_library(self):
+        self.python('import h5py')
+
+    def test_two_libraries(self):
+        """Each module must keep its own library."""
+        self.python('from mpi4py import MPI\nimport h5py._debian_h5py_mpi as h5py')
+
+
+class Parallel(Hdf5Test):
+    mpi = None
+    ranks, slabs = 4, 3
+
+    def test_slabs(self):
+        program, launcher = os.path.join(PROGRAMS, f'slabs-{self.mpi}'), f'mpiexec.{self.mpi}'
+        self.need(program, launcher)
+        more = ('--oversubscribe',) if self.mpi == 'openmpi' else ()
+        self.same(launcher, *more, '-n', str(self.ranks), program, 'slabs.h5', str(self.slabs), output='slabs.h5',
+                  env=OPEN_MPI)
+        self.check_slabs(self.ranks, self.slabs, True)
+        self.check_counters(self.ranks, self.slabs, True)
+
+
+class Mpich(Parallel):
+    mpi = 'mpich'
+
+
+class OpenMpi(Parallel):
+    mpi = 'openmpi'
+
+
+class Cost(Hdf5Test):
+    """A call of HDF5 costs at most 800 instructions more, selection and transfer together."""
+    FEW, MANY, MOST = 500, 2500, 800
+
+    def count(self, program, pattern, calls, recorded):
+        command = ['valgrind', '--tool=callgrind', '--callgrind-out-file=/dev/null', program, pattern, str(calls),
+                   self.folder]
+        if recorded:
+            command = [shutil.which('ioseer', path=BUILD), 'record', '-q', '--force', '-o', self.path('log'), '--'] + command
+        done = run(*command, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return int(re.search(rb'Collected : (\d+)', done.stderr)[1])
+
+    def test_instructions(self):
+        program = next((path for path in (os.path.join(PROGRAMS, f'repeat-{build}')
+                                          for build in ('serial', 'openmpi', 'mpich')) if os.path.exists(path)), '')
+        self.need('valgrind', program)
+        for pattern in ('slab', 'same', 'attribute'):
+            with self.subTest(pattern):
+                added = [self.count(program, pattern, self.MANY, recorded) - self.count(program, pattern, self.FEW, recorded)
+                         for recorded in (True, False)]
+                cost = (added[0] - added[1]) / (self.MANY - self.FEW)
+                print(f'# {pattern}: {cost:.0f} instructions')
+                self.assertLess(cost, self.MOST)
+
+
+if __name__ == '__main__':
+    del Hdf5Test, Parallel
+    main()
