@@ -35,13 +35,12 @@ uint64_t hdf5_points(const struct hdf5_selection *selection) {
 
 // The start is not part of the shape. `a` is the latest one of the dataset.
 static bool is_same_shape(const struct hdf5_selection *a, const struct hdf5_selection *b) {
-    size_t bytes = a->rank * sizeof a->dims[0];
     if (a->kind != b->kind || a->rank != b->rank || a->points != b->points || a->blocks != b->blocks) return false;
-    unsigned first = a->can_grow;
-    if (a->rank > first && memcmp(a->dims + first, b->dims + first, bytes - first * sizeof a->dims[0])) return false;
-    if (!has_place(a)) return true;
-    return !memcmp(a->stride, b->stride, bytes) && !memcmp(a->count, b->count, bytes) &&
-           !memcmp(a->block, b->block, bytes);
+    uint64_t differs = 0;
+    for (unsigned i = a->can_grow; i < a->rank; i++) differs |= a->dims[i] ^ b->dims[i];
+    for (unsigned i = 0; has_place(a) && i < a->rank; i++)
+        differs |= (a->stride[i] ^ b->stride[i]) | (a->count[i] ^ b->count[i]) | (a->block[i] ^ b->block[i]);
+    return !differs;
 }
 
 static void put_list(struct fields_out *out, unsigned key, const hsize_t *list, unsigned rank) {
