@@ -91,8 +91,10 @@ static void redirect(const struct object *object, const struct relocations *in, 
         void *only = own ? real_only(name) : NULL;
         uintptr_t *slot = (uintptr_t *)(object->base + rows[i].r_offset);
         bool leads_there = *slot == (uintptr_t)only || (kind == RELOCATION_CALL && contains(&object->memory, *slot));
-        if (only && leads_there && (mpi_is_name(name) || real_is(name, only) || library_is_real(name, only)))
-            set_slot(object, slot, (uintptr_t)own);
+        if (!only || !leads_there) continue;
+        bool is_called =
+            mpi_is_name(name) || (library_has_name(name) ? library_is_real(name, only) : real_is(name, only));
+        if (is_called) set_slot(object, slot, (uintptr_t)own);
     }
 }
 

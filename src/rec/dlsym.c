@@ -26,8 +26,8 @@ static void lookup_real(void) {
 static void *shim_or(const char *name, void *found) {
     void *own = real_own(name);
     if (!found || !own || found == own) return found;
-    bool is_called =
-        mpi_is_name(name) ? mpi_is_real(name, found) : real_is(name, found) || library_is_real(name, found);
+    if (library_has_name(name)) return library_is_real(name, found) ? own : found;
+    bool is_called = mpi_is_name(name) ? mpi_is_real(name, found) : real_is(name, found);
     return is_called ? own : found;
 }
 

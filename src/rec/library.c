@@ -259,8 +259,6 @@ static int kind_of(const char *name) {
     return -1;
 }
 
-bool library_has_name(const char *name) { return kind_of(name) >= 0; }
-
 bool library_is_here(const char *name) { return real_next(name, NULL) != NULL; }
 
 bool library_is_real(const char *name, const void *function) {

@@ -44,7 +44,8 @@ void *library_symbol(const struct library *library, const char *name);
 
 // For dlsym: whether the name belongs to such a library, whether the process has one, and whether a shim called from
 // anywhere would call this function.
-bool library_has_name(const char *name);
+// The first runs before sanitizers have started, so it calls nothing.
+static inline bool library_has_name(const char *name) { return name[0] == 'H' && name[1] == '5'; }
 bool library_is_here(const char *name);
 bool library_is_real(const char *name, const void *function);
 
