@@ -153,6 +153,6 @@ int find_contention(struct findings *findings, struct finding *finding) {
                   "%s in %s together, %s in %s when one of %s is alone", human_bytes(sum[1].bytes).text,
                   human_seconds(sum[1].ns).text, human_bytes(sum[0].bytes).text, human_seconds(sum[0].ns).text,
                   human_count(shared.file->processes[shared.direction], "process").text);
-    find_doubt(findings, finding);
+    finding->is_waiting = true;
     return findings->claims > 0;
 }

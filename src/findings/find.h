@@ -92,8 +92,9 @@ void find_evidence(struct findings *findings, struct finding *finding, struct fi
     __attribute__((format(printf, 4, 5)));
 
 // If the time may come from a busy machine, because a process with claims waited for a processor for about as long,
-// says so, and the finding stays low. For findings about waiting: those that compare typical times do not need it,
-// because waiting for a processor makes few calls much slower, not all of them.
+// says so, and the finding stays low. A call that does not sleep seldom waits for a processor: then few calls are much
+// slower, which typical times leave out. A call that sleeps, for the storage or for another process, may wait at each
+// wake-up.
 void find_doubt(struct findings *findings, struct finding *finding);
 
 // The finding's command with its words in capitals replaced (shell_command.c): LOG; FILES by the files of the claims;

@@ -264,6 +264,7 @@ static int judge(struct findings *findings, struct finding *finding, const char 
     finding->share = (double)finding->ns / run_ns;
     bool is_small = finding->share < LIMIT_LEAST_SHARE || ns < LIMIT_LEAST_NS;
     if (is_small && !finding->loses_data && !finding->without_time) return 0;
+    if (!finding->loses_data && !finding->without_time) find_doubt(findings, finding);
     finding->severity = severity_of(finding);
     finding->command = find_command(findings, finding, log_path);
     RETURN_IF(!finding->title || !finding->basis || !finding->reason || !finding->advice || !finding->command, -ENOMEM);

@@ -35,6 +35,7 @@ struct finding {
     bool is_low;                       // whatever its time
     bool loses_data;                   // comes first among those of its severity, however little time it takes
     bool without_time;                 // may take no time in I/O at all
+    bool is_waiting;                   // about ranks or processes that wait for others
     unsigned class;                    // of its calls, for the command; CLASS_NONE: several
     const struct facts_process *whose; // the calls are all of this process; NULL: of several
 };

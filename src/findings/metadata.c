@@ -56,8 +56,18 @@ int find_stats(struct findings *findings, struct finding *finding) {
     finding->title =
         find_text(findings, "Processes asked %s for the attributes of files that they had asked for before",
                   human_count(find_taken(findings).sum.calls, "time").text);
-    show_use(findings, finding, most, KIND_STAT, "asked for this file's");
+    show_use(findings, finding, most, KIND_STAT, "asked for this file's attributes");
     return 1;
+}
+
+// Bytes that the program wrote to the file; 0 if stdio was used, whose calls do not show when bytes reach the file.
+static uint64_t written_bytes(const struct findings *findings, const struct facts_file *file) {
+    const struct facts *facts = findings->facts;
+    for (size_t i = 0; i < facts->grains; i++) {
+        const struct facts_grain *grain = &facts->grain[i];
+        if (grain->traits.kind == KIND_REST && grain->sum.bytes && find_file(findings, grain) == file) return 0;
+    }
+    return file->request[FACTS_WRITE].bytes;
 }
 
 int find_syncs(struct findings *findings, struct finding *finding) {
@@ -69,11 +79,13 @@ int find_syncs(struct findings *findings, struct finding *finding) {
     finding->class = CLASS_SYNC;
     finding->title = find_text(findings, "%s of files that had been synced before, %s each",
                                human_count(taken.sum.calls, "sync").text, find_each(&taken.sum).text);
+    uint64_t bytes = written_bytes(findings, taken.file);
+    const char *each = bytes ? find_text(findings, ", one for %s written", human_bytes(bytes / sum.calls).text) : "";
+    RETURN_IF(!each, -ENOMEM);
     find_evidence(
         findings, finding,
         (struct find_place){taken.file, NULL, find_phase(findings, FACTS_WRITE), find_line(findings, CLASS_SYNC)},
-        "%s of this file, one for %s written", human_count(sum.calls, "sync").text,
-        human_bytes(taken.file->request[FACTS_WRITE].bytes / sum.calls).text);
+        "%s of this file%s", human_count(sum.calls, "sync").text, each);
     return 1;
 }
 
@@ -86,19 +98,30 @@ static bool is_small_file(const struct facts_file *file) {
 
 struct names {
     struct facts_sum kind[KIND_COUNT];
-    uint64_t small_files; // with bytes
-    uint64_t bytes;       // in these
+    bool has_small_files; // many in the job
     double slow_ns;       // in calls that wait for storage or a server
 };
 
-static void count_files(const struct facts *facts, struct names *names) {
-    for (size_t i = 0; i < facts->files; i++) {
-        const struct facts_file *file = facts->file[i];
-        if (!is_small_file(file)) continue;
+// The small files with bytes, of the job or of the claims.
+static struct facts_sum sum_small_files(const struct findings *findings, bool claimed) {
+    struct facts_sum sum = {0};
+    for (size_t i = 0; i < findings->facts->files; i++) {
+        const struct facts_file *file = findings->facts->file[i];
+        if (!is_small_file(file) || (claimed && findings->of_file[i] <= 0)) continue;
         uint64_t bytes = file->request[FACTS_READ].bytes + file->request[FACTS_WRITE].bytes;
-        names->small_files += bytes > 0;
-        names->bytes += bytes;
+        if (bytes) facts_sum_add(&sum, bytes, 0);
     }
+    return sum;
+}
+
+// Whether most of the claimed time is in opens and closes.
+static bool is_mostly_opens(const struct findings *findings) {
+    double ns = 0;
+    for (size_t i = 0; i < findings->claims; i++) {
+        unsigned kind = findings->facts->grain[findings->claim[i].grain].traits.kind;
+        if (kind == KIND_OPEN || kind == KIND_CLOSE) ns += findings->claim[i].ns;
+    }
+    return ns * 2 > find_taken(findings).ns;
 }
 
 // Whether most of these calls waited for storage or a server.
@@ -118,8 +141,7 @@ static int claim_names(struct findings *findings, struct names *names) {
     const struct facts *facts = findings->facts;
     for (size_t i = 0; i < facts->grains; i++) {
         const struct facts_grain *grain = &facts->grain[i];
-        bool is_small = names->small_files >= LIMIT_SMALL_FILES && find_is_request(grain) &&
-                        is_small_file(find_file(findings, grain));
+        bool is_small = names->has_small_files && find_is_request(grain) && is_small_file(find_file(findings, grain));
         if (!is_meta(grain) && !is_small) continue;
         const struct facts_cell *cell = find_cell(findings, grain);
         facts_sum_join(&names->kind[grain->traits.kind], &grain->sum);
@@ -150,15 +172,15 @@ static void show_names(struct findings *findings, struct finding *finding, const
 }
 
 int find_metadata(struct findings *findings, struct finding *finding) {
-    struct names names = {0};
-    count_files(findings->facts, &names);
+    struct names names = {.has_small_files = sum_small_files(findings, false).calls >= LIMIT_SMALL_FILES};
     FORWARD(claim_names(findings, &names));
     struct find_taken taken = find_taken(findings);
     if (taken.sum.calls < 2 * LIMIT_PATTERN_CALLS || taken.files < LIMIT_PATTERN_CALLS) return 0;
-    if (names.small_files >= LIMIT_SMALL_FILES) {
-        finding->title = find_text(findings, "%s of %s on average: most time goes into opening and closing them",
-                                   human_count(names.small_files, "small file").text,
-                                   human_bytes(names.bytes / names.small_files).text);
+    struct facts_sum small = sum_small_files(findings, true);
+    if (small.calls >= LIMIT_SMALL_FILES) {
+        finding->title = find_text(findings, "%s of %s on average%s", human_count(small.calls, "small file").text,
+                                   human_bytes(find_mean(&small)).text,
+                                   is_mostly_opens(findings) ? ": most time goes into opening and closing them" : "");
     } else {
         finding->title = find_text(findings, "%s on %s", human_count(taken.sum.calls, "metadata call").text,
                                    human_count(taken.files, "file").text);

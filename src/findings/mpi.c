@@ -66,7 +66,7 @@ int find_collective_wait(struct findings *findings, struct finding *finding) {
     finding->title = find_text(findings, "Ranks wait in collective calls for ranks that come later: %s",
                                human_count(taken.sum.calls, "call").text);
     show_calls(findings, finding);
-    find_doubt(findings, finding);
+    finding->is_waiting = true;
     return 1;
 }
 
@@ -109,8 +109,8 @@ int find_collective(struct findings *findings, struct finding *finding) {
     }
     if (!findings->claims) return 0;
     struct find_taken taken = find_taken(findings);
-    finding->title = find_text(findings, "Collective calls spend %s in which no process moves data",
-                               human_seconds((int64_t)taken.ns).text);
+    finding->title = find_text(findings, "Ranks are in collective calls while no process moves data: %s",
+                               human_count(taken.sum.calls, "call").text);
     show_calls(findings, finding);
     enum mpi_io io = find_mpi_io(findings);
     if (alone_ns(findings) > 0.7 * inside_ns) {
@@ -122,6 +122,6 @@ int find_collective(struct findings *findings, struct finding *finding) {
     } else if (io == MPI_IO_OMPIO) {
         finding->advice = "Try --mca fcoll individual, or independent calls, and compare.";
     }
-    find_doubt(findings, finding);
+    finding->is_waiting = true;
     return 1;
 }

@@ -193,7 +193,7 @@ static int say_waiting(struct findings *findings, struct finding *finding, const
     find_evidence(findings, finding, (struct find_place){.process = waits->process},
                   "this rank waits most: %s in communication while others are in I/O",
                   human_seconds((int64_t)waits->waited_ns).text);
-    find_doubt(findings, finding);
+    finding->is_waiting = true;
     return findings->claims > 0;
 }
 

@@ -44,22 +44,36 @@ int64_t find_run_ns(const struct facts *facts, const struct facts_process *proce
     return end_ns > process->process->start_ns ? end_ns - process->process->start_ns : 0;
 }
 
-// How long the process waited for a processor while it was in I/O, if it waited there as often as elsewhere.
-static double wait_in_io_ns(const struct facts *facts, const struct facts_process *process) {
-    int64_t run_ns = find_run_ns(facts, process);
+// How long the process waited for a processor while it was in I/O: if it waited there as often as elsewhere, or at
+// least, because the time outside is too short for all of it.
+static double wait_in_io_ns(const struct facts *facts, const struct facts_process *process, bool at_least) {
+    double run_ns = (double)find_run_ns(facts, process), io_ns = (double)process->io_ns;
+    double wait_ns = (double)process->process->cpu_wait_ns;
     if (!process->process->cpu_wait_known || run_ns <= 0) return 0;
-    return (double)process->process->cpu_wait_ns * ((double)process->io_ns / (double)run_ns);
+    return at_least ? wait_ns - (run_ns - io_ns) : wait_ns * (io_ns / run_ns);
+}
+
+// Whether most of the claimed time is in calls that sleep.
+static bool is_sleep(const struct findings *findings) {
+    double ns = 0;
+    for (size_t i = 0; i < findings->claims; i++) {
+        const struct facts_grain *grain = &findings->facts->grain[findings->claim[i].grain];
+        if (!facts_at_memory_speed(find_cell(findings, grain))) ns += findings->claim[i].ns;
+    }
+    return ns * 2 > find_taken(findings).ns;
 }
 
 void find_doubt(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     const struct facts_process *most = NULL;
+    double most_ns = find_taken(findings).ns / 2;
     for (size_t i = 0; i < facts->processes; i++) {
-        const struct facts_process *process = &facts->process[i];
-        if (findings->of_process[i] <= 0) continue;
-        if (!most || wait_in_io_ns(facts, process) > wait_in_io_ns(facts, most)) most = process;
+        double ns = wait_in_io_ns(facts, &facts->process[i], !finding->is_waiting);
+        if (findings->of_process[i] <= 0 || ns < most_ns) continue;
+        most_ns = ns;
+        most = &facts->process[i];
     }
-    if (!most || wait_in_io_ns(facts, most) < find_taken(findings).ns / 2) return;
+    if (!most || (!finding->is_waiting && !is_sleep(findings))) return;
     finding->is_low = true;
     find_evidence(findings, finding, (struct find_place){.process = most},
                   "in doubt: in this run this process waited %s for a processor, which may be the reason",

@@ -1,7 +1,9 @@
 // What is wrong whatever the time: calls that fail, and processes that have no processor.
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "findings/find.h"
 
 // --- calls that fail
@@ -32,7 +34,9 @@ int find_failed(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     uint64_t failed = 0, interrupted = 0;
     bool has_short = false; // calls that moved a part of their data did not fail
+    bool are_reads = true;
     for (size_t i = 0; i < facts->errors; i++) {
+        are_reads = are_reads && facts->error[i].class == CLASS_READ;
         *(facts->error[i].error == EINTR ? &interrupted : &failed) += facts->error[i].calls;
         has_short = has_short || !facts->error[i].error;
     }
@@ -43,14 +47,19 @@ int find_failed(struct findings *findings, struct finding *finding) {
     finding->class = facts->errors == 1 ? facts->error[0].class : CLASS_NONE;
     if (!has_short) finding->command = "ioseer dump --failed CLASS FILES LOG";
     finding->loses_data = failed > 0;
-    finding->title = failed ? find_text(findings, "%s failed or moved only a part of their data",
-                                        human_count(failed + interrupted, "call").text)
-                            : find_text(findings, "%s were interrupted by signals before they moved anything",
-                                        human_count(interrupted, "call").text);
+    struct human calls = human_count(failed + interrupted, "call");
+    finding->title = !failed
+                         ? find_text(findings, "%s were interrupted by signals before they moved anything", calls.text)
+                     : has_short ? find_text(findings, "%s failed or moved only a part of %s data", calls.text,
+                                             failed + interrupted == 1 ? "its" : "their")
+                                 : find_text(findings, "%s failed", calls.text);
     if (!failed) {
         finding->reason = "A signal ends a call that waits. The program then has to call again.";
         finding->advice = "Install the signal's handler with SA_RESTART, block the signal around I/O, or send it less "
                           "often.";
+    } else if (are_reads) {
+        finding->reason = "The program did not get the data of the file.";
+        finding->advice = "Check the results of reads, and the storage: its devices, its servers and the way to them.";
     }
     show_errors(findings, finding);
     return 1;
@@ -58,31 +67,33 @@ int find_failed(struct findings *findings, struct finding *finding) {
 
 // --- more ranks than processors, or a busy machine
 
-static bool same_host(const struct facts_process *a, const struct facts_process *b) {
-    const char *left = a->process->host, *right = b->process->host;
-    return left == right || (left && right && !strcmp(left, right));
-}
+// A bound rank may use only some processors, so the process that may use the most of them counts, which may be the
+// launcher.
+struct host {
+    uint64_t ranks, cpus;
+};
 
-// The host with the most ranks per processor. A bound rank may use only some processors, so the process that may use
-// the most of them counts, which may be the launcher.
-static double crowding(const struct facts *facts, uint64_t *ranks, uint64_t *cpus) {
-    double most = 0;
-    for (size_t i = 0; i < facts->processes; i++) {
-        const struct facts_process *first = &facts->process[i];
-        if (!first->process->has_rank || (i && same_host(first, &facts->process[i - 1]) && most > 0)) continue;
-        uint64_t here = 0, usable = 0;
-        for (size_t k = 0; k < facts->processes; k++) {
-            const struct facts_process *process = &facts->process[k];
-            if (!same_host(first, process)) continue;
-            here += process->process->has_rank;
-            if (process->process->cpus > usable) usable = process->process->cpus;
-        }
-        if (!usable || (double)here / (double)usable <= most) continue;
-        most = (double)here / (double)usable;
-        *ranks = here;
-        *cpus = usable;
+// The host with the most ranks per processor.
+static int find_crowded(const struct facts *facts, struct host *crowded) {
+    struct lookup host_of = {0};
+    struct host *host = calloc(facts->processes + 1, sizeof *host);
+    int code = host ? 0 : -ENOMEM;
+    *crowded = (struct host){0};
+    for (size_t i = 0; !code && i < facts->processes; i++) {
+        const struct log_process *process = facts->process[i].process;
+        uint64_t key = process->host ? hash_text(0, process->host) : 0;
+        uint32_t at = lookup_find(&host_of, key);
+        if (at == LOOKUP_NONE) code = lookup_set(&host_of, key, at = (uint32_t)i);
+        host[at].ranks += process->has_rank;
+        if (process->cpus > host[at].cpus) host[at].cpus = process->cpus;
     }
-    return most;
+    for (size_t i = 0; !code && i < facts->processes; i++) {
+        if (host[i].cpus && (!crowded->cpus || host[i].ranks * crowded->cpus > crowded->ranks * host[i].cpus))
+            *crowded = host[i];
+    }
+    lookup_free(&host_of);
+    free(host);
+    return code;
 }
 
 static double waiting_part(const struct facts *facts, const struct facts_process **most, double *wait_ns) {
@@ -114,31 +125,37 @@ static int claim_mpi(struct findings *findings, double part) {
 int find_processors(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     const struct facts_process *most;
-    uint64_t ranks = 0, cpus = 0;
+    struct host host;
+    FORWARD(find_crowded(facts, &host));
     double wait_ns, part = waiting_part(facts, &most, &wait_ns);
-    bool is_crowded = crowding(facts, &ranks, &cpus) > 1;
+    bool is_crowded = host.ranks > host.cpus;
     bool is_busy = part >= LIMIT_BUSY_PART && wait_ns >= LIMIT_MEDIUM_NS;
     bool has_io = facts->wall.any_ns > LIMIT_LEAST_SHARE * (double)facts->run_ns;
     if (!has_io || (!is_crowded && !is_busy)) return 0;
     if (is_crowded && !most) {
-        part = 1 - (double)cpus / (double)ranks;
+        part = 1 - (double)host.cpus / (double)host.ranks;
         finding->basis = "the part of the calls of MPI-IO in which no process moves data that corresponds to the ranks "
                          "without a processor (assumed: the log does not know how long they waited)";
     }
     if (is_crowded) FORWARD(claim_mpi(findings, part)); // otherwise it is known how long, but not what waited
     finding->without_time = true;
     finding->is_low = !is_crowded;
-    finding->title =
-        is_crowded
-            ? find_text(findings, "%s share %s", human_count(ranks, "rank").text, human_count(cpus, "processor").text)
-            : find_text(findings, "%s of the time was waiting for a processor", human_percent(part).text);
+    finding->title = is_crowded
+                         ? find_text(findings, "%s share %s", human_count(host.ranks, "rank").text,
+                                     human_count(host.cpus, "processor").text)
+                         : find_text(findings, "%s of the time was waiting for a processor", human_percent(part).text);
     if (!is_crowded) {
         finding->basis = "none: which calls waited is not known";
         finding->reason = "Other programs, or other processes of this job, used the processors.";
         finding->advice = "Record again on a machine with free processors before you compare times of this log.";
     }
-    find_evidence(findings, finding, (struct find_place){.process = most},
-                  "runnable but not running: %s of the time of all processes, %s in the one with the most",
-                  human_percent(part).text, most ? human_seconds(most->process->cpu_wait_ns).text : "unknown");
+    if (most) {
+        find_evidence(findings, finding, (struct find_place){.process = most},
+                      "runnable but not running: %s of the time of all processes, %s in the one with the most",
+                      human_percent(part).text, human_seconds(most->process->cpu_wait_ns).text);
+    } else {
+        find_evidence(findings, finding, (struct find_place){0},
+                      "no process of that node may use more; how long they waited is not known");
+    }
     return 1;
 }
