@@ -110,7 +110,7 @@ RANK_FAULTS = [
     ('independent', ('rows', SLOW, 4), ('rows', MEMORY, 4), ('rows-together', SLOW, 4)),
     ('collective', ('pieces', MEMORY, PAIR), ('large', HERE_ONLY, PAIR), ('rows', SLOW, PAIR)),
     ('collective-wait', ('late', MEMORY, PAIR), ('even', SLOW, PAIR), ('rows-together', SLOW, PAIR)),
-    ('processors', ('late', MEMORY, 2 * CPUS), ('late', MEMORY, PAIR), ('large', HERE_ONLY, PAIR)),
+    ('processors', ('late', MEMORY, 2 * PAIR), ('late', MEMORY, PAIR), ('large', HERE_ONLY, PAIR)),
 ]
 LATER = {'collective-wait', 'data-sieving'}
 OTHERS = {'slow-file'}  # test_findings.py: it needs two storages
@@ -122,17 +122,18 @@ def ids_in_the_code():
         return re.findall(r'^    \{"([a-z-]+)", find_', code.read(), re.M)
 
 
-# A signal that arrives in time is a matter of luck. This filter of the kernel makes writes of one size fail as if one had.
-INTERRUPT = [(0x20, 0, 0, 0), (0x15, 0, 3, 1), (0x20, 0, 0, 32), (0x15, 0, 1, INTERRUPTED_BYTES),
-             (0x06, 0, 0, 0x50000 | errno.EINTR), (0x06, 0, 0, 0x7fff0000)]
+SYS_WRITE, SYS_PREAD = 1, 17
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 38, 2
 
 
-def interrupt():
-    """For this process and all that it starts."""
-    steps = b''.join(struct.pack('HBBI', *step) for step in INTERRUPT)
+def interrupt(call=SYS_WRITE, error=errno.EINTR):
+    """A signal, or a device that fails, in time is a matter of luck. This filter of the kernel makes calls of one size fail:
+    of this process and all that it starts."""
+    filter_steps = [(0x20, 0, 0, 0), (0x15, 0, 3, call), (0x20, 0, 0, 32), (0x15, 0, 1, INTERRUPTED_BYTES),
+                    (0x06, 0, 0, 0x50000 | error), (0x06, 0, 0, 0x7fff0000)]
+    steps = b''.join(struct.pack('HBBI', *step) for step in filter_steps)
     memory = ctypes.create_string_buffer(steps)
-    program = struct.pack('HxxxxxxP', len(INTERRUPT), ctypes.addressof(memory))
+    program = struct.pack('HxxxxxxP', len(filter_steps), ctypes.addressof(memory))
     prctl = ctypes.CDLL(None).prctl
     if prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program):
         raise OSError('no filter')

@@ -1,10 +1,12 @@
 // An MPI program with one fault, or none: ranks FAULT DIRECTORY [SLOW-DIRECTORY]. Each fault is one function.
 #include <fcntl.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 enum { RECORD = 1 << 16, ROUNDS = 40, PIECE = 64, PIECES = 64, MOST_RANKS = 16 };
@@ -85,8 +87,16 @@ static void sieve(const char *folder) {
     MPI_File_close(&file);
 }
 
+// Pauses of a busy machine: now and then a call takes much longer.
+static void pause_often(int signal_number) {
+    static int left = 20;
+    static const struct itimerval soon = {.it_value = {0, 300}};
+    if (signal_number) usleep(30000);
+    if (left-- > 0) setitimer(ITIMER_REAL, &soon, NULL);
+}
+
 // Each rank's rows alternate with those of the others, and no call reads what lies between them.
-static void rows(const char *folder, bool collective) {
+static void rows(const char *folder, bool collective, bool paused) {
     MPI_File file;
     MPI_Datatype type;
     MPI_Info info;
@@ -97,7 +107,11 @@ static void rows(const char *folder, bool collective) {
     MPI_Type_commit(&type);
     if (MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file)) exit(1);
     MPI_File_set_view(file, (MPI_Offset)rank * PIECE, MPI_CHAR, type, "native", info);
-    for (int i = 0; i < 4; i++) {
+    if (paused) {
+        signal(SIGALRM, pause_often);
+        pause_often(0);
+    }
+    for (int i = 0; i < (paused ? 200 : 4); i++) {
         if (collective)
             MPI_File_write_all(file, own, PIECE * PIECES, MPI_CHAR, MPI_STATUS_IGNORE);
         else
@@ -160,8 +174,9 @@ int main(int argc, char **argv) {
     if (!strcmp(fault, "before")) before(folder);
     if (!strcmp(fault, "pieces")) pieces(folder, MPI_COMM_WORLD, 1000);
     if (!strcmp(fault, "sieve") && rank == 0) sieve(folder);
-    if (!strcmp(fault, "rows")) rows(folder, false);
-    if (!strcmp(fault, "rows-together")) rows(folder, true);
+    if (!strcmp(fault, "rows")) rows(folder, false, false);
+    if (!strcmp(fault, "rows-together")) rows(folder, true, false);
+    if (!strcmp(fault, "rows-paused")) rows(folder, false, true);
     if (!strcmp(fault, "together")) together(folder, true);
     if (!strcmp(fault, "apart")) together(folder, false);
     if (!strcmp(fault, "large")) large(folder);

@@ -68,7 +68,7 @@ class CasesTest(target.StorageTest):
         for mode in ('independent', 'collective'):
             page = self.report('s3d', '--directory', self.fast(), '--mode', mode)
             for finding in page['findings']:
-                self.assertNotIn('Make the calls collective', finding['advice'])
+                self.assertNotIn('Use collective calls', finding['advice'])
                 self.assertNotEqual(finding['id'], 'independent')
             os.remove(self.path('test.ioseer'))
 

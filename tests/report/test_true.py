@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """What findings say is true of the program: each of these programs once had a finding with a wrong reason, figure or word."""
+import errno
 import os
 import shutil
 import subprocess
 import tempfile
 
+import faults
 import rules
 from rules import harness
 
@@ -31,11 +33,11 @@ class TrueTest(rules.FindingsTest):
             with open(os.path.join(self.below, name), 'wb') as out:
                 out.write(os.urandom(8 << 20))
 
-    def told(self, program, *storage):
+    def told(self, program, *storage, **more):
         """The findings of a program, by id."""
         if storage:
             self.emulate(*storage)
-        log = self.record_python(START + program, self.above if storage else self.folder, options=('--force',))
+        log = self.record_python(START + program, self.above if storage else self.folder, options=('--force',), **more)
         return {finding['id']: finding for finding in self.findings(log)}
 
     def test_a_copy_moves_what_there_is(self):
@@ -93,6 +95,44 @@ class TrueTest(rules.FindingsTest):
         self.assertFalse({'read-modify-write', 'read-write-switching'} & set(told), told)
 
 
+    def test_a_read_that_fails(self):
+        """It loses nothing that was written."""
+        told = self.told(f'fd = new("data")\nos.write(fd, bytes(1 << 20))\ntry: os.pread(fd, {faults.INTERRUPTED_BYTES}, 0)\n'
+                         'except OSError: pass', preexec_fn=lambda: faults.interrupt(faults.SYS_PREAD, errno.EIO))
+        self.assertEqual(told['failed']['title'], '1 call failed')
+        self.assertIn('EIO', told['failed']['evidence'][0]['text'])
+        self.assertNotRegex(told['failed']['reason'] + told['failed']['advice'], 'wr[io]te|free space')
+
+    def test_syncs_that_wait_for_a_processor(self):
+        """Each sync sleeps, and its process is the last that gets the processor when it wakes up."""
+        told = self.told('os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])\nothers = []\nfor i in range(4):\n'
+                         '    others.append(os.fork())\n    while not others[-1]: pass\nos.nice(19)\nfd = new("synced")\n'
+                         'for i in range(30):\n    os.write(fd, b"x" * 4096)\n    os.fsync(fd)\n'
+                         'for child in others: os.kill(child, 9)', *LATENCY)
+        self.assertEqual(told['syncs']['severity'], 'low')
+        self.assertIn('in doubt', told['syncs']['evidence'][-1]['text'])
+
+    def test_syncs_of_stdio(self):
+        """What a sync is for is not known."""
+        told = self.told('import ctypes\nc = ctypes.CDLL(None)\nc.fopen.restype = ctypes.c_void_p\n'
+                         'file = ctypes.c_void_p(c.fopen(os.path.join(folder, "x").encode(), b"w"))\nfor i in range(40):\n'
+                         '    c.fputs(b"a line", file)\n    c.fflush(file)\n    os.fsync(c.fileno(file))', *LATENCY)
+        self.assertEqual(told['syncs']['evidence'][0]['text'], '39 syncs of this file')
+
+    def test_stats_of_one_file(self):
+        told = self.told('new("x")\nfor i in range(20000): os.stat(os.path.join(folder, "x"))')
+        self.assertEqual(told['stats']['evidence'][0]['text'], "one process asked for this file's attributes 20,000 times")
+
+    def test_small_files_whose_time_is_not_in_opens(self):
+        program = ('for i in range(100):\n    fd = new(f"file{{i}}")\n    os.write(fd, b"x" * 100)\n    os.close(fd)\n'
+                   '    for k in range({}): os.utime(os.path.join(folder, f"file{{i}}"))')
+        title = self.told(program.format(0), '--meta-latency', '2ms')['metadata']['title']
+        self.assertRegex(title, r'^1\d\d small files of [^:]+ on average: most time goes into opening and closing them$')
+        self.unmount()
+        title = self.told(program.format(5), '--meta-latency', '2ms')['metadata']['title']
+        self.assertRegex(title, r'^1\d\d small files of [^:]+ on average$')
+
+
 class TrueRanksTest(rules.FindingsTest):
     def setUp(self):
         super().setUp()
@@ -114,6 +154,12 @@ class TrueRanksTest(rules.FindingsTest):
         with tempfile.TemporaryDirectory(prefix='ioseer-test-', dir='/dev/shm') as memory:
             log = self.record(MPIEXEC, '-n', '2', self.program, 'alone', memory)
         self.assertNotIn('collective-wait', [finding['id'] for finding in self.findings(log)])
+
+    def test_a_few_pauses_are_not_slow_storage(self):
+        """Collective calls would not help: the requests are as fast as memory."""
+        with tempfile.TemporaryDirectory(prefix='ioseer-test-', dir='/dev/shm') as memory:
+            log = self.record(MPIEXEC, '-n', '2', self.program, 'rows-paused', memory)
+        self.assertNotIn('independent', [finding['id'] for finding in self.findings(log)])
 
 
 harness.main()
