@@ -21,6 +21,7 @@ CALLS = [
     ('open-close', 40_000, 295, 2166),
     ('fwrite', 1_000_000, 109, 453),
 ]
+FOLLOWED_CALLS = 20_000
 LIVES = 60  # runs of a short program
 TWO_TO_ONE = 1.25  # limit of the cost with two threads, relative to one
 
@@ -96,6 +97,22 @@ def show_lives(place):
           ['program', 'bare', 'added', 'quartiles', 'minima'], rows)
 
 
+def show_followed(place, rounds):
+    """Programs that no library can be preloaded into. --ptrace follows one that can, so that both are the same."""
+    rows = []
+    for pattern in ('pread', 'pwrite', 'read', 'open-close'):
+        bare = place.calls_command(pattern, FOLLOWED_CALLS, 1)
+        pairs = [[calls_once(place, command) for command in (bare, place.recorded(bare, '--ptrace'))]
+                 for _ in range(rounds)]
+        low, ratio, high = quartiles([followed[0] / own[0] for own, followed in pairs])
+        least = [min(pair[i][1] for pair in pairs) for i in range(2)]
+        rows.append([pattern, *(f'{statistics.median(pair[i][0] for pair in pairs):.0f}' for i in range(2)),
+                     f'{ratio:.0f}', f'{low:.0f} to {high:.0f}', f'{least[0]:.0f}', f'{least[1]:.0f}',
+                     f'{least[1] / least[0]:.0f}'])
+    table(f'A call of a program that is followed, ns: {rounds} rounds, one thread',
+          ['call', 'bare', 'followed', 'ratio', 'quartiles', 'bare, minimum', 'followed, minimum', 'ratio'], rows)
+
+
 def show_memory(place):
     rows = []
     for count, threads in ((200_000, 1), (4_000_000, 1), (200_000, 2), (20_000, 32)):
@@ -111,6 +128,7 @@ def main():
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 9
     print(machine())
     show_calls(place, rounds)
+    show_followed(place, rounds)
     show_lives(place)
     show_memory(place)
 

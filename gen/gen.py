@@ -158,7 +158,7 @@ def write_traced_half(call, number, kind, parameters, body):
 def write_traced_calls(tables):
     """The two halves of each system call that is an event, for the tracer. Descriptors that are not files are not here:
     the tracer sees every close, so a number never keeps the name of a file."""
-    yield '#include "rec/tracer/traced_call.h"\n\n#include <errno.h>\n#include <sys/syscall.h>\n'
+    yield '#include "rec/tracer/traced_call.h"\n\n#include "rec/tracer/rings.h"\n\n#include <errno.h>\n#include <sys/syscall.h>\n'
     numbers = []
     for call in tables.calls:
         for number in [call.name] if call.is_sys else call.options.get('sys', []):
@@ -173,7 +173,8 @@ def write_traced_calls(tables):
             yield '#endif\n'
     yield 'const struct traced_call traced_calls[TRACED_CALLS] = {'
     yield from (f'#ifdef SYS_{n}\n    [SYS_{n}] = {{before_{n}, after_{n}}},\n#endif' for n in numbers)
-    yield '};'
+    yield '    [SYS_io_uring_setup] = {rings_before_setup, rings_after_setup},'
+    yield '    [SYS_io_uring_enter] = {rings_before_enter, rings_after_enter},\n};'
 
 
 def write_map(tables):

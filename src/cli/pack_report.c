@@ -51,17 +51,18 @@ static void print_caps(const struct log *log) {
     if (has_common_name) fputs(", files past the cap have one name (--file-cap)", stderr);
 }
 
-static void print_why(const struct pack_result *result) {
+static void print_why(const struct log *log, const struct pack_result *result) {
+    bool is_followed = log_process_count(log) && log_process_at(log, 0)->via == VIA_PTRACE;
     if (result->unfollowed) {
         fprintf(stderr, " (%s not followed: %s)", human_count(result->unfollowed, "program").text,
                 result->unfollowed_why);
-    } else {
+    } else if (!is_followed) {
         fputs(" (system calls of a program's own? --ptrace follows them)", stderr);
     }
 }
 
-// The C library itself reads a little that nobody misses.
-static void print_unseen(const struct coverage *coverage, const struct pack_result *result) {
+// The C library itself reads a little that nobody misses. The bytes of rings that nobody saw are in no count.
+static void print_unseen(const struct coverage *coverage, const struct log *log, const struct pack_result *result) {
     const uint64_t least_bytes = result->unfollowed ? 1 : 1 << 20;
     bool is_unseen = false;
     static const char *const verb[DIRECTION_COUNT] = {"read", "written"};
@@ -73,7 +74,8 @@ static void print_unseen(const struct coverage *coverage, const struct pack_resu
         fprintf(stderr, ", %s %s unseen", human_bytes(unseen).text, verb[direction]);
         is_unseen = true;
     }
-    if (is_unseen) print_why(result);
+    if (coverage->raw_rings) fprintf(stderr, ", %s of io_uring unseen", human_count(coverage->raw_rings, "ring").text);
+    if (is_unseen || coverage->raw_rings) print_why(log, result);
 }
 
 // The packer has counted the bytes of the events, so none must be read again.
@@ -83,7 +85,7 @@ static void print_missing(const char *log_path, const struct pack_result *result
     if (log_open(&log, log_path) < 0) return;
     print_caps(log);
     memcpy(coverage.captured, result->counted, sizeof coverage.captured);
-    if (coverage_finish(&coverage, log) == 0) print_unseen(&coverage, result);
+    if (coverage_finish(&coverage, log) == 0) print_unseen(&coverage, log, result);
     log_close(log);
 }
 

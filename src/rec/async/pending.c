@@ -1,12 +1,13 @@
 #include "rec/async/pending.h"
 
+#include "rec/asking.h"
 #include "rec/memory.h"
 #include "rec/spill.h"
 
 enum { BUCKETS = 256 };
 
-static struct pending *bucket[BUCKETS];
-static struct pending *spare;
+PER_PROCESS static struct pending *bucket[BUCKETS];
+PER_PROCESS static struct pending *spare;
 static _Atomic uint32_t lock;
 
 static struct pending **head_of(const void *context, uint64_t id) {

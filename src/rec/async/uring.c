@@ -1,36 +1,14 @@
 // io_uring through liburing. Inline functions write requests into the ring. They are seen when one of liburing's
 // exported functions submits them. Completions are seen in the ring, by the next exported function that is called.
-#include <linux/io_uring.h>
+#include "rec/async/uring.h"
 
+#include "rec/asking.h"
 #include "rec/async/pending.h"
-#include "rec/shims.h"
 #include "rec/spill.h"
-
-// The part of liburing's struct io_uring that has not changed since 2.0.
-struct ring_view {
-    struct {
-        unsigned *khead, *ktail, *kring_mask, *kring_entries, *kflags, *kdropped, *array;
-        struct io_uring_sqe *sqes;
-        unsigned sqe_head, sqe_tail;
-        size_t ring_bytes;
-        void *ring;
-        unsigned pad[4];
-    } sq;
-    struct {
-        unsigned *khead, *ktail, *kring_mask, *kring_entries, *kflags, *koverflow;
-        struct io_uring_cqe *cqes;
-        size_t ring_bytes;
-        void *ring;
-        unsigned pad[4];
-    } cq;
-    unsigned flags;
-    int ring_fd;
-    unsigned features;
-};
 
 enum { RINGS = 64 };
 
-static struct {
+PER_PROCESS static struct {
     const struct ring_view *ring;
     unsigned seen; // completions before this one have been seen
 } known[RINGS];

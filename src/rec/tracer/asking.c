@@ -73,7 +73,7 @@ static union {
 } copies[2];
 static char texts[2][PATH_MAX];
 
-static bool copy_memory(void *out, long address, size_t len) {
+bool tracer_read(void *out, long address, size_t len) {
     struct iovec here = {out, len}, there = {(void *)address, len};
     return cpu_syscall6(SYS_process_vm_readv, asked, (long)&here, 1, (long)&there, 1, 0) == (long)len;
 }
@@ -82,7 +82,7 @@ void *tracer_copy(unsigned place, long address, size_t len) {
     char *out = copies[place].bytes;
     if (!address) return NULL;
     if (len > sizeof copies[place].bytes) len = sizeof copies[place].bytes;
-    if (!copy_memory(out, address, len)) memset(out, 0, sizeof copies[place].bytes);
+    if (!tracer_read(out, address, len)) memset(out, 0, sizeof copies[place].bytes);
     return out;
 }
 
@@ -94,7 +94,7 @@ const char *tracer_text(unsigned place, long address) {
     if (!address) return NULL;
     while (len < PATH_MAX - PIECE) {
         size_t piece = PIECE - (((unsigned long)address + len) & (PIECE - 1));
-        if (!copy_memory(out + len, address + (long)len, piece)) break;
+        if (!tracer_read(out + len, address + (long)len, piece)) break;
         if (memchr(out + len, 0, piece)) return out;
         len += piece;
     }

@@ -7,8 +7,8 @@
 
 #include "base/settings.h"
 #include "rec/asking.h"
-#include "rec/async/pending.h"
 #include "rec/callsites.h"
+#include "rec/emit.h"
 #include "rec/event_clock.h"
 #include "rec/memory.h"
 #include "rec/process_info.h"
@@ -130,6 +130,7 @@ struct thread *followed_thread(pid_t tid) {
 
 void followed_thread_ended(struct thread *thread) {
     thread->ready = thread->outside_mpi = false;
+    thread->frame = NULL; // of a call that will not return
     thread->next_idle = recorder.idle_threads;
     recorder.idle_threads = thread;
 }
@@ -143,10 +144,4 @@ struct thread *recorder_attach(void) {
 uint32_t callsites_number(uintptr_t caller) {
     (void)caller;
     return 0;
-}
-
-struct pending *pending_choose(struct pending **choices, unsigned count, const struct file *file, uint64_t offset,
-                               uint64_t size) {
-    (void)choices, (void)count, (void)file, (void)offset, (void)size;
-    return NULL;
 }

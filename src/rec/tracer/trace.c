@@ -13,6 +13,7 @@
 #include "rec/asking.h"
 #include "rec/recorder.h"
 #include "rec/tracer/followed.h"
+#include "rec/tracer/rings.h"
 #include "rec/tracer/traced_call.h"
 
 enum { BUCKETS = 1024 };
@@ -107,6 +108,7 @@ static void finish_call(struct task *task, long returned) {
         returned = -1;
     }
     task->call->after(&task->probe, task->word, returned);
+    if (task->number == SYS_mmap) rings_mapped(task->word, returned);
 }
 
 static bool is_same_call(const struct task *task, const struct __ptrace_syscall_info *info) {
@@ -198,8 +200,9 @@ static void begin_task(struct task *maker) {
     handles_share_all(); // each of the two can move the positions of the other's files
 }
 
-static void end_process(struct followed *process, pid_t tid, int status) {
+static void end_process(struct followed *process, struct thread *thread, pid_t tid, int status) {
     followed_turn_to(process, tid);
+    if (process->has_spill && thread) rings_end(thread);
     if (WIFSIGNALED(status)) {
         followed_end(process, EXIT_SIGNAL, (uint32_t)WTERMSIG(status));
     } else {
@@ -207,18 +210,19 @@ static void end_process(struct followed *process, pid_t tid, int status) {
     }
 }
 
-// At the first sign of its end; the process's counts can still be read.
+// At the first sign of its end; the process's counts and memory can still be read.
 static void end_task(struct task *task, int status) {
     struct followed *process = task->process;
     if (task->exits) return;
     task->exits = true;
     if (!process) return;
-    if (task->thread && process->has_spill) {
+    if (--process->tasks == 0) {
+        end_process(process, task->thread, task->tid, status);
+    } else if (task->thread && process->has_spill) {
         followed_turn_to(process, task->tid);
         followed_thread_ended(task->thread);
-        task->thread = NULL;
     }
-    if (--process->tasks == 0) end_process(process, task->tid, status);
+    task->thread = NULL;
 }
 
 // The leader is reaped last.

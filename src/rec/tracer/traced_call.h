@@ -17,3 +17,5 @@ extern const struct traced_call traced_calls[TRACED_CALLS]; // by number; empty 
 // pointer stays one. What cannot be read is empty, or zeros.
 const char *tracer_text(unsigned place, long address);
 void *tracer_copy(unsigned place, long address, size_t len);
+// Into the caller's own memory; false if not all of it can be read.
+bool tracer_read(void *out, long address, size_t len);

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Programs that no library can be preloaded into are followed, and do not notice. Speaks TAP."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import harness
+
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void nothing(int number) { (void)number; }
+
+// A read that a signal interrupts, once for the program and once only for the kernel.
+static int signals(void) {
+    int ends[2];
+    char text[8];
+    struct sigaction action = {.sa_handler = nothing};
+    sigaction(SIGALRM, &action, NULL);
+    if (pipe(ends)) return 1;
+    ualarm(100000, 0);
+    if (read(ends[0], text, 8) != -1 || errno != EINTR) return 2;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGALRM, &action, NULL);
+    ualarm(100000, 0);
+    if (fork() == 0) {
+        usleep(300000);
+        _exit(write(ends[1], "text", 4) != 4);
+    }
+    if (read(ends[0], text, 8) != 4) return 3;
+    return wait(NULL) < 0;
+}
+
+static int slow(void) {
+    int fd = open("slow", O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    for (int i = 0; i < 30; i++) {
+        if (write(fd, "x", 1) != 1) return 1;
+        usleep(50000);
+    }
+    return 0;
+}
+
+int main(int count, char **words) {
+    const char *what = count > 1 ? words[1] : "";
+    int fd = open("file", O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    if (write(fd, "some text", 9) != 9) return 1;
+    close(fd);
+    if (!strcmp(what, "signals")) return signals();
+    if (!strcmp(what, "slow")) return slow();
+    if (!strcmp(what, "daemon")) return daemon(1, 0) || slow();
+    if (!strcmp(what, "stop")) raise(SIGSTOP);
+    if (!strcmp(what, "kill")) raise(SIGKILL);
+    if (!strcmp(what, "children") && system("cat file > copy; exit 5") != 5 << 8) return 1;
+    return 7;
+}
+"""
+
+
+class Followed(harness.CommandLineTest):
+    def setUp(self):
+        super().setUp()
+        with open(self.path('program.c'), 'w', encoding='utf-8') as out:
+            out.write(PROGRAM)
+        self.program, self.log = self.path('program'), self.path('log')
+        if harness.run('cc', '-static', '-o', self.program, self.path('program.c')).returncode:
+            self.skipTest('no static libc')
+
+    def record(self, status, *words, options=()):
+        return self.expect(status, 'record', *options, '-o', self.log, '--', *words, cwd=self.folder)
+
+    def events(self):
+        return json.loads(self.expect(0, 'dump', '--json', self.log).stdout)
+
+    def written(self, name, via='ptrace'):
+        return sum(e['result'] for e in self.events()
+                   if e['class'] == 'write' and e['file'] == self.path(name) and e['via'] == via)
+
+    def test_its_end_is_its_own(self):
+        for words, status in ((('signals',), 0), (('kill',), 128 + 9), ((), 7)):
+            self.record(status, self.program, *words, options=('--force',))
+            self.assertEqual(self.written('file'), 9)
+
+    def test_dynamic_children_have_the_library(self):
+        self.record(7, self.program, 'children')
+        self.assertEqual((self.written('file'), self.written('copy', 'preload')), (9, 9))
+        self.assertEqual(self.written('copy'), 0)
+
+    def test_stop_and_continue(self):
+        command = subprocess.Popen([harness.IOSEER, 'record', '-q', '-o', self.log, '--', self.program, 'stop'],
+                                   cwd=self.folder)
+        deadline = time.monotonic() + 20
+        stopped = []
+        while not stopped and time.monotonic() < deadline:
+            time.sleep(0.05)
+            children = subprocess.run(['pgrep', '-P', str(command.pid), '-x', 'program'], capture_output=True, check=False)
+            stopped = [pid for pid in map(int, children.stdout.split())
+                       if os.path.exists(self.path('file')) and self.state(pid) in 'tT']
+        time.sleep(0.2)
+        self.assertIsNone(command.poll())
+        os.kill(stopped[0], signal.SIGCONT)
+        self.assertEqual(command.wait(20), 7)
+
+    @staticmethod
+    def state(pid):
+        with open(f'/proc/{pid}/stat', encoding='utf-8') as text:
+            return text.read().rsplit(')', 1)[1].split()[0]
+
+    def test_a_program_that_outlives_the_job(self):
+        done = self.record(0, self.program, 'daemon', options=('--wait', '0.2s'))
+        self.assertIn(b'1 process still running', done.stderr)
+        deadline = time.monotonic() + 30
+        while os.path.getsize(self.path('slow')) < 30 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertEqual(os.path.getsize(self.path('slow')), 30)
+
+    def test_under_a_debugger(self):
+        if not shutil.which('strace'):
+            self.skipTest('no strace')
+        self.record(7, 'strace', '-o', self.path('trace'), self.program)
+        with open(self.path('trace'), encoding='utf-8') as text:
+            lines = text.read().splitlines()
+        self.assertEqual([line for line in lines if line.startswith('execve')], lines[:1])
+        self.assertIn(self.program, lines[0])
+
+    def test_a_user_without_rights(self):
+        if os.geteuid() or not shutil.which('setpriv'):
+            self.skipTest('needs root to become another user')
+        os.chmod(self.folder, 0o777)
+        done = harness.run('setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', harness.IOSEER, 'record',
+                           '-o', self.log, '--', self.program, 'children', cwd=self.folder)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertEqual((self.written('file'), self.written('copy', 'preload')), (9, 9))
+
+    def test_rings_without_a_library(self):
+        if not shutil.which('fio'):
+            self.skipTest('no fio')
+        fio = ['fio', '--name=job', f'--directory={self.folder}', '--size=256k', '--bs=4k', '--rw=randwrite', '--thread',
+               '--ioengine=io_uring', '--iodepth=8', '--output=/dev/null']
+        if harness.run(*fio).returncode:
+            self.skipTest('no io_uring')
+        self.record(0, *fio, options=('--ptrace',))
+        ring = [e for e in self.events() if e['op'] == 'io_uring_write']
+        self.assertEqual(sorted(e['offset'] for e in ring), [i * 4096 for i in range(64)])
+        self.assertEqual({(e['result'], e['file']) for e in ring}, {(4096, self.path('job.0.0'))})
+
+
+if __name__ == '__main__':
+    harness.main()
