@@ -17,23 +17,26 @@ static const char *const runtimes[] = {"libasan.so", "libtsan.so", "liblsan.so",
 
 struct program {
     int fd;
+    size_t bytes_read;
     unsigned segments;
     Elf64_Phdr segment[SEGMENTS];
 };
 
-static long read_at(int fd, uint64_t offset, void *out, size_t bytes) {
-    return cpu_syscall(SYS_pread64, fd, out, bytes, offset);
+static long read_at(struct program *program, uint64_t offset, void *out, size_t bytes) {
+    long got = cpu_syscall(SYS_pread64, program->fd, out, bytes, offset);
+    if (got > 0) program->bytes_read += (size_t)got;
+    return got;
 }
 
 static bool read_segments(struct program *program) {
     Elf64_Ehdr head;
-    if (read_at(program->fd, 0, &head, sizeof head) != sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+    if (read_at(program, 0, &head, sizeof head) != sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
         head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof *program->segment) {
         return false;
     }
     program->segments = head.e_phnum < SEGMENTS ? head.e_phnum : SEGMENTS;
     long bytes = (long)(program->segments * sizeof *program->segment);
-    return read_at(program->fd, head.e_phoff, program->segment, (size_t)bytes) == bytes;
+    return read_at(program, head.e_phoff, program->segment, (size_t)bytes) == bytes;
 }
 
 static const Elf64_Phdr *segment_of_type(const struct program *program, uint32_t type) {
@@ -55,11 +58,10 @@ static uint64_t offset_of_address(const struct program *program, uint64_t addres
 }
 
 // Reads the next entry of a kind from `at` on; moves `at` behind it.
-static bool next_entry(const struct program *program, const Elf64_Phdr *dynamic, int64_t tag, uint64_t *at,
-                       uint64_t *value) {
+static bool next_entry(struct program *program, const Elf64_Phdr *dynamic, int64_t tag, uint64_t *at, uint64_t *value) {
     Elf64_Dyn entry;
     for (; *at + sizeof entry <= dynamic->p_filesz; *at += sizeof entry) {
-        if (read_at(program->fd, dynamic->p_offset + *at, &entry, sizeof entry) != sizeof entry) return false;
+        if (read_at(program, dynamic->p_offset + *at, &entry, sizeof entry) != sizeof entry) return false;
         if (entry.d_tag == DT_NULL) return false;
         if (entry.d_tag != tag) continue;
         *at += sizeof entry;
@@ -82,15 +84,15 @@ static bool find_runtime(struct program *program, char name[PRELOAD_NAME_ROOM]) 
     if (!dynamic || !next_entry(program, dynamic, DT_STRTAB, &at, &strings)) return false;
     strings = offset_of_address(program, strings);
     for (at = 0; next_entry(program, dynamic, DT_NEEDED, &at, &needed);) {
-        long len = read_at(program->fd, strings + needed, name, PRELOAD_NAME_ROOM);
+        long len = read_at(program, strings + needed, name, PRELOAD_NAME_ROOM);
         if (len > 0 && memchr(name, 0, (size_t)len) && is_runtime(name)) return true;
     }
     return false;
 }
 
 // "#!INTERPRETER …": writes the interpreter into `line`.
-static bool read_interpreter(int fd, char line[LINE_ROOM]) {
-    long len = read_at(fd, 0, line, LINE_ROOM - 1);
+static bool read_interpreter(struct program *program, char line[LINE_ROOM]) {
+    long len = read_at(program, 0, line, LINE_ROOM - 1);
     if (len < 3 || line[0] != '#' || line[1] != '!') return false;
     line[len] = 0;
     size_t start = 2 + strspn(line + 2, " \t");
@@ -100,8 +102,9 @@ static bool read_interpreter(int fd, char line[LINE_ROOM]) {
     return bytes > 0;
 }
 
-void preload_runtime(int dirfd, const char *path, char name[PRELOAD_NAME_ROOM]) {
+size_t preload_runtime(int dirfd, const char *path, char name[PRELOAD_NAME_ROOM]) {
     struct program program;
+    program.bytes_read = 0;
     char line[LINE_ROOM];
     bool found = false, is_script = true;
     for (int i = 0; i < SCRIPTS && is_script; i++) {
@@ -109,11 +112,12 @@ void preload_runtime(int dirfd, const char *path, char name[PRELOAD_NAME_ROOM]) 
         program.fd = (int)cpu_syscall(SYS_openat, dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         if (program.fd < 0) break;
         found = find_runtime(&program, name);
-        is_script = !found && read_interpreter(program.fd, line);
+        is_script = !found && read_interpreter(&program, line);
         path = line;
         cpu_syscall(SYS_close, program.fd);
     }
     if (!found) name[0] = 0;
+    return program.bytes_read;
 }
 
 bool preload_find(const char *file, const char *places, char *path, size_t room) {

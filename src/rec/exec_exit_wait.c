@@ -41,6 +41,11 @@ static bool can_follow(void) {
     return !recorder.new_root || cpu_syscall(SYS_faccessat, AT_FDCWD, recorder.library, R_OK) == 0;
 }
 
+// The kernel counts what the recorder reads as the process's; a child of vfork has its own count.
+static void count_own_read(size_t bytes) {
+    if (current_thread && current_thread->ready) recorder.spill->own_chars += (uint32_t)bytes;
+}
+
 // Bytes that follow_environment needs for its strings.
 static size_t environment_room(char *const *envp, size_t count) {
     long at = index_of(envp, count, PRELOAD, PRELOAD_LEN);
@@ -58,7 +63,7 @@ static char **follow_environment(int dirfd, const char *path, char *const *envp,
         return out;
     }
     char runtime[PRELOAD_NAME_ROOM];
-    preload_runtime(dirfd, path, runtime);
+    count_own_read(preload_runtime(dirfd, path, runtime));
     memcpy(room, PRELOAD, PRELOAD_LEN);
     preload_join(room + PRELOAD_LEN, at >= 0 ? envp[at] + PRELOAD_LEN : "", runtime, recorder.library);
     out[at >= 0 ? (size_t)at : count++] = room;
@@ -90,7 +95,7 @@ static bool needs_follower(const char *path) {
     struct program_file file;
     if (!recorder.follower || !can_follow()) return false;
     int code = program_file_look_through(&file, path);
-    if (current_thread && current_thread->ready) recorder.spill->own_chars += (uint32_t)file.bytes_read;
+    count_own_read(file.bytes_read);
     bool gains_rights = code == 0 && program_file_gains_rights(path);
     if (code < 0 || (file.kind != PROGRAM_STATIC && !gains_rights)) return false;
     if (cpu_syscall(SYS_faccessat, AT_FDCWD, path, X_OK) < 0) return false; // exec tells why

@@ -43,7 +43,8 @@ static void free_texts(struct ring *ring) {
 // Without a number to enter the kernel with, nothing tells the tracer when something is submitted.
 static bool can_follow(const struct io_uring_params *params) {
     const unsigned other_layouts = IORING_SETUP_SQPOLL | IORING_SETUP_SQE128 | IORING_SETUP_CQE32;
-    return !(params->flags & other_layouts) && params->sq_entries <= MOST_ENTRIES && params->cq_entries <= 2 * MOST_ENTRIES;
+    return !(params->flags & other_layouts) && params->sq_entries <= MOST_ENTRIES &&
+           params->cq_entries <= 2 * MOST_ENTRIES;
 }
 
 static struct ring *new_ring(int fd, const struct io_uring_params *params) {
