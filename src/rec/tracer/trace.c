@@ -8,6 +8,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/program_file.h"
 #include "rec/asking.h"
@@ -59,6 +60,8 @@ static bool has_preload(pid_t pid) {
     int code = program_file_look(&file, path);
     followed_count_read(file.bytes_read);
     if (code < 0 || file.kind != PROGRAM_DYNAMIC || !recorder.library) return file.kind != PROGRAM_STATIC;
+    if (geteuid() == 0 && program_file_gains_rights(path))
+        return false; // of others, the filter has taken this from them
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     long len = asking_read(path, variables, sizeof variables);
     return len > 0 && memmem(variables, (size_t)len, recorder.library, strlen(recorder.library));
