@@ -86,6 +86,16 @@ for (const colorScheme of ['light', 'dark']) {
         await page.emulateMedia({ colorScheme });
         await page.waitForFunction((theme) => document.documentElement.dataset.theme === theme, colorScheme);
         assert.deepEqual([...new Set(await page.evaluate(pale))], []);
+        const [better, worse] = await page.evaluate(() =>
+            ['better', 'worse'].map((kind) => {
+                const place = document.body.appendChild(document.createElement('span'));
+                place.className = `change ${kind}`;
+                const colour = getComputedStyle(place).color.match(/\d+/g).map(Number);
+                place.remove();
+                return colour;
+            }),
+        );
+        assert.ok(better[1] > better[0] && worse[0] > worse[1], `better: ${better}, worse: ${worse}`);
     });
 }
 

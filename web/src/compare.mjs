@@ -1,7 +1,7 @@
 // Several logs side by side: their numbers and their aligned phases.
 import { axis, clipRectByRect, figure, timeScale, tip, tooltip } from './chart.mjs';
 import { printable, h, section } from './dom.mjs';
-import { baseName, bytes, percent, plural, rate, seconds, shorten, unknown } from './format.mjs';
+import { baseName, bytes, percent, plural, rate, seconds, shorten, times, unknown } from './format.mjs';
 import { table } from './table.mjs';
 import { colour, seriesColour } from './theme.mjs';
 
@@ -54,7 +54,8 @@ function change(value, reference, better) {
     const ratio = value / reference - 1;
     if (Math.abs(ratio) < 0.005) return null;
     const kind = better === 0 || Math.abs(ratio) < 0.05 ? '' : ratio * better > 0 ? ' better' : ' worse';
-    return h('span', { class: `change${kind}` }, `${ratio >= 0 ? '+' : '−'}${Math.abs(ratio * 100).toFixed(0)} %`);
+    const text = ratio > 9 ? times(value, reference) : `${ratio >= 0 ? '+' : '−'}${Math.abs(ratio * 100).toFixed(0)} %`;
+    return h('span', { class: `change${kind}` }, text);
 }
 
 function numberRows(documents) {
@@ -180,7 +181,7 @@ function words(documents, rows) {
     const all = documents.map((_, at) => rows.reduce((sum, row) => sum + (row[at]?.duration ?? 0), 0));
     const best = all.indexOf(Math.min(...all));
     const shared = rows.filter((row) => row.every(Boolean)).length;
-    const found = `${plural(shared, 'phase')} of ${rows.length} ${shared === 1 ? 'is' : 'are'} in all logs.`;
+    const found = `${shared || 'None'} of ${plural(rows.length, 'phase')} ${shared === 1 ? 'is' : 'are'} in all logs.`;
     return `${found} ${documents[best].log} spends the least time in phases: ${seconds(all[best])}.`;
 }
 
