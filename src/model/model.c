@@ -33,6 +33,7 @@ void model_free(struct model *model) {
     free(model->phase);
     free(model->stay);
     free(model->wait);
+    free(model->found);
     types_free(&model->types);
     file_sets_free(&model->sets);
     arena_free(&model->arena);

@@ -115,6 +115,15 @@ struct model_wait {
     size_t count;
 };
 
+// Members of a set of files that another program of the job had made, removed or changed before this program used them.
+struct model_found {
+    uint32_t program;
+    uint32_t file;
+    uint32_t *member; // ascending
+    int64_t *bytes;   // of each when the program opened it; -1: it was not there
+    size_t count;
+};
+
 struct model_family {
     uint32_t program;
     uint32_t count;          // of phases
@@ -199,6 +208,8 @@ struct model {
     size_t stays;
     struct model_wait *wait; // observed
     size_t waits;
+    struct model_found *found; // observed; by program and file
+    size_t founds;
     uint64_t bytes;    // of all phases
     uint64_t unphased; // observed: bytes in the log that are in no phase, the sum of these:
     uint64_t unphased_launchers;

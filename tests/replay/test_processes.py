@@ -179,6 +179,82 @@ class Processes(CommandLineTest):
                 out.write(bytes(number * 1000))
         self.alike(self.record('rsync', '-a', 'tree/', 'copy', cwd=self.folder))
 
+    @unittest.skipUnless(shutil.which('git'), 'git is not installed')
+    def test_git(self):
+        def git(*words):
+            return ['git', '-c', 'user.name=a', '-c', 'user.email=a@b', '-c', 'protocol.file.allow=always', *words]
+        subprocess.run(git('init', '-q', 'tree'), check=True, cwd=self.folder)
+        for number in range(30):
+            with open(self.path(f'tree/{number}'), 'w', encoding='ascii') as out:
+                out.write(str(number) * 1000)
+            subprocess.run(git('add', str(number)), check=True, cwd=self.path('tree'))
+        subprocess.run(git('commit', '-q', '-m', 'all'), check=True, cwd=self.path('tree'))
+        self.alike(self.record(*git('clone', '-q', '--no-local', 'tree', 'copy'), cwd=self.folder))
+        self.alike(self.record(*git('gc', '-q'), cwd=self.path('tree'), name='gc.ioseer'))
+
+    def test_other_programs(self):
+        """A replay runs one program of the job. What others made, removed or wrote before is as it was then; what others
+        made in a folder of the program comes when the program needs it."""
+        script = '''echo 12345 > made; mkdir -p in/sub; echo 1 > in/sub/file; rm gone; echo more >> grown
+python3 -S -E -c "$1"; rm made'''
+        for name in 'gone', 'grown':
+            with open(self.path(name), 'w', encoding='ascii') as out:
+                out.write('before\n')
+        self.alike(self.record('sh', '-c', script, 'sh', '''import os, subprocess
+def attempt(call, *arguments):
+    try: return call(*arguments)
+    except OSError: pass
+for name in 'made', 'in/sub/file', 'grown', 'new/by others': attempt(os.stat, name)
+for name in 'made', 'grown', 'in/sub/file':
+    fd = os.open(name, os.O_RDONLY)
+    os.lseek(fd, 0, os.SEEK_END)
+    os.pread(fd, 1000, 0)
+attempt(os.open, 'gone', os.O_RDONLY)
+os.mkdir('new')
+subprocess.run(['sh', '-c', 'echo 123 > new/byothers; mkdir new/folder; echo 45 > new/folder/file'])
+for name in 'new/byothers', 'new/folder/file':
+    fd = os.open(name, os.O_RDONLY)
+    os.read(fd, 100)
+    os.unlink(name)
+data = os.open('data', os.O_WRONLY | os.O_CREAT)
+for i in range(100): os.write(data, bytes(10000))
+''', cwd=self.folder))
+
+    def test_socket(self):
+        """No call of the log makes the name."""
+        self.alike(self.record_python('''import os, socket
+try: os.unlink('socket')
+except OSError: pass
+socket.socket(socket.AF_UNIX).bind('socket')
+os.chmod('socket', 0o700)
+os.unlink('socket')
+fd = os.open('data', os.O_WRONLY | os.O_CREAT)
+os.write(fd, bytes(1000))
+'''))
+
+    def test_calls_without_a_file(self):
+        """Among many metadata calls: a model of them could not be made."""
+        self.alike(self.record_python('''import ctypes, os, random
+random.seed(3)
+libc = ctypes.CDLL(None)
+fd = os.open('data', os.O_RDWR | os.O_CREAT)
+calls = [lambda i: os.mkdir('d%d' % i), lambda i: os.stat('data'), lambda i: os.chmod('data', 0o600),
+         lambda i: os.access('data', 0), lambda i: os.link('data', 'l%d' % i), lambda i: libc.fflush(None)]
+for k in range(3):
+    for i in range(4): os.write(fd, bytes(1000))
+    for i in range(60):
+        libc.fflush(None)
+        random.choice(calls)(100 * k + i)
+for i in range(4): os.write(fd, bytes(1000))
+'''))
+
+    def test_mapped_twice(self):
+        self.alike(self.record_python('''import mmap, os
+fd = os.open('data', os.O_RDWR | os.O_CREAT)
+os.write(fd, bytes(10000))
+maps = [mmap.mmap(fd, 10000) for _ in range(3)]
+'''))
+
 
 if __name__ == '__main__':
     main()

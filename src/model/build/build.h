@@ -59,3 +59,5 @@ int build_periods(struct building *b);
 // Numbers kinds and files in the order in which the phases use them, so that equal programs have equal numbers
 // (numbers.c).
 int build_numbers(struct building *b, struct log *log);
+// Finds what each program found otherwise than the job; `file_of` has the numbers of the sets of files (found.c).
+int build_found(struct building *b, const uint32_t *file_of);

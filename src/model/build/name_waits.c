@@ -79,7 +79,7 @@ static int look_up_name(struct file_waits *w, uint32_t user, uint64_t file, int 
 static bool creates(const struct file_waits *w, const struct op_kind *kind, uint64_t file) {
     uint32_t place = lookup_find(&w->file_of, file);
     if (call_table[kind->call_id].effect == EFFECT_CREATE && kind->class != CLASS_OPEN) return true;
-    if (kind->class != CLASS_OPEN || !(kind->flags & O_CREAT)) return false;
+    if (kind->class != CLASS_OPEN || !op_flags_create(kind->flags)) return false;
     return kind->flags & O_EXCL || place == LOOKUP_NONE || w->file[place].name != NAME_THERE;
 }
 

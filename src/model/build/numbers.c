@@ -164,5 +164,6 @@ int build_numbers(struct building *b, struct log *log) {
         number_parts(&n, model->family[i].other, model->family[i].others);
     }
     FORWARD(n.error);
-    return fill_files(b, log, n.file_of);
+    FORWARD(fill_files(b, log, n.file_of));
+    return build_found(b, n.file_of);
 }

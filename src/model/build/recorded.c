@@ -519,7 +519,7 @@ static int add_event(struct recording *l, const struct log_event *event) {
         FORWARD(add_thread(l, event));
         return add_waiting(l, &(struct waiting){.event = event->id, .thread = event->thread}, NULL);
     }
-    recorded_note_file(l->recorded, event);
+    FORWARD(recorded_note_file(l->recorded, event));
     if (!log_class_moves(event->call->class)) FORWARD(lookup_set(&l->parents, event->id, event->call->layer));
     FORWARD(add_thread(l, event));
     const struct waiting waiting = {.event = event->id, .thread = event->thread, .is_op = is_operation(l, event)};
@@ -803,6 +803,8 @@ void recorded_free(struct recorded *recorded) {
     free(recorded->program);
     free(recorded->kind);
     free(recorded->file);
+    free(recorded->use);
+    lookup_free(&recorded->use_of);
     free(recorded->hints);
     types_free(&recorded->types);
     file_sets_free(&recorded->sets);

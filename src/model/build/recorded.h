@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/lookup.h"
 #include "log/log.h"
 #include "model/datatypes.h"
 #include "model/file_set.h"
@@ -96,6 +97,14 @@ struct recorded_file {
     bool by_mpi;          // MPI-IO moved bytes of it
 };
 
+// The first call of a process on a name.
+struct recorded_use {
+    uint32_t process, file; // places in the log
+    bool existed;
+    bool sized;
+    uint64_t size; // when the process first opened it
+};
+
 // Bytes that are not in the transfers of any thread.
 struct recorded_left {
     uint64_t launchers; // moved by mpiexec and its helpers, which are not part of the application
@@ -114,6 +123,9 @@ struct recorded {
     size_t kinds;
     struct file_sets sets;
     struct recorded_file *file; // by place in the log's table
+    struct recorded_use *use;   // in the order of the calls
+    size_t uses;
+    struct lookup use_of; // by process and file
     struct types types;
     const struct log_hints **hints; // by op_kind.hints - 1
     size_t hints_count;
@@ -144,7 +156,7 @@ int thread_ops_add_transfer(struct thread_ops *thread, const struct op *op, cons
 void thread_ops_free(struct thread_ops *thread); // frees what it points to
 // Looks at the events of all layers, in their order: only the lowest one sees how large a file was (recorded_files.c).
 struct log_event;
-void recorded_note_file(struct recorded *recorded, const struct log_event *event);
+int recorded_note_file(struct recorded *recorded, const struct log_event *event);
 int recorded_count_untraced(struct recorded *recorded, struct log *log, unsigned layer);
 // Gives each thread its program, rank and number (programs.c). Threads without operations are dropped, unless they
 // communicate: others may wait for them.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/scoped.h"
 #include "log/stats.h"
@@ -35,6 +36,33 @@ static void note_names(struct recorded *recorded, const struct log_event *event)
     }
 }
 
+// The same for each process: which program it belongs to is known in the end.
+static int note_use(struct recorded *recorded, const struct log_event *event) {
+    int error = event->raw.error;
+    bool opens = event->call->class == CLASS_OPEN;
+    if (error && error != ENOENT && error != EEXIST) return 0;
+    if (event->call->layer >= LAYER_MPIIO || (!opens && event->call->class != CLASS_META)) return 0;
+    struct recorded_use use = {.process = event->process->index, .file = event->file->index};
+    use.existed = error ? error == EEXIST : !creates(event);
+    uint64_t key = lookup_pair(use.process, use.file);
+    uint32_t place = lookup_find(&recorded->use_of, key);
+    if (place == LOOKUP_NONE) {
+        FORWARD(lookup_set(&recorded->use_of, key, place = (uint32_t)recorded->uses));
+        FORWARD(array_push(recorded->use, recorded->uses, use));
+    }
+    struct recorded_use *first = &recorded->use[place];
+    if (opens && !error && !first->sized) {
+        first->size = log_event_attribute(event, ATTRIBUTE_FILE_SIZE);
+        first->sized = true;
+    }
+    if (!event->file2 || error) return 0;
+    use = (struct recorded_use){.process = use.process, .file = event->file2->index};
+    key = lookup_pair(use.process, use.file);
+    if (lookup_find(&recorded->use_of, key) != LOOKUP_NONE) return 0;
+    FORWARD(lookup_set(&recorded->use_of, key, (uint32_t)recorded->uses));
+    return array_push(recorded->use, recorded->uses, use);
+}
+
 // A read from storage takes at least this long; a faster one was served from memory.
 static int64_t memory_ns(uint64_t bytes) {
     return 20000 + (int64_t)bytes; // 1 GB/s
@@ -46,12 +74,13 @@ static bool opens(const struct log_event *event) {
            call_table[event->call->build_id].count != COUNT_FDOPEN;
 }
 
-void recorded_note_file(struct recorded *recorded, const struct log_event *event) {
-    if (!event->file) return;
+int recorded_note_file(struct recorded *recorded, const struct log_event *event) {
+    if (!event->file) return 0;
+    FORWARD(note_use(recorded, event));
     if (opens(event)) recorded->file[event->file->index].is_opened = true;
     if (event->call->layer < LAYER_MPIIO) note_names(recorded, event);
     uint64_t moved = log_event_bytes(event);
-    if (event->raw.error || !log_class_moves(event->call->class) || !moved) return;
+    if (event->raw.error || !log_class_moves(event->call->class) || !moved) return 0;
     struct recorded_file *file = &recorded->file[event->file->index];
     if (event->call->layer == LAYER_MPIIO) file->by_mpi = true;
     if (event->call->layer == LAYER_POSIX && event->call->class == CLASS_READ && event->raw.has_offset &&
@@ -60,10 +89,11 @@ void recorded_note_file(struct recorded *recorded, const struct log_event *event
         if (event->duration_ns < memory_ns(moved)) file->read_cached += moved;
     }
     uint64_t end = event->raw.offset + moved;
-    if (!event->raw.has_offset || end <= file->reach) return;
+    if (!event->raw.has_offset || end <= file->reach) return 0;
     // Nobody in the job opened it, so only reads show how long it was.
     if (file->existed && !file->sized && event->call->class == CLASS_READ) file->size_before = end;
     file->reach = end;
+    return 0;
 }
 
 // --- past the trace

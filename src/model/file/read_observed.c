@@ -95,6 +95,38 @@ static int read_file_sizes(struct reading *r) {
     return 0;
 }
 
+// --- what programs found otherwise
+
+static int read_found(struct reading *r, const struct json_value *value, struct model_found *found) {
+    uint64_t program;
+    const char *name;
+    FORWARD(read_count(r, value, "program", 0, r->model->programs - 1, &program));
+    FORWARD(json_in_need_text(value, "file", &name, NULL, r->error));
+    found->program = (uint32_t)program;
+    found->file = string_table_find(&r->files, name);
+    if (found->file >= r->model->files) return json_in_fail(r->error, value, "there is no file %s", name);
+    uint32_t most = (uint32_t)r->model->file[found->file].set->member_count - 1;
+    FORWARD(read_ranges(r, json_in_member(value, "members"), "members", (struct read_limits){0, most}, &found->member,
+                        &found->count));
+    FORWARD(read_charge(r, value, found->count));
+    FORWARD(arena_array(&r->model->arena, found->bytes, found->count));
+    return read_numbers(r, json_in_member(value, "sizes"), "sizes", found->count, found->bytes);
+}
+
+static int read_founds(struct reading *r) {
+    const struct json_value *founds = NULL;
+    FORWARD(read_optional_array(r, r->observed, "found", &founds));
+    size_t count = json_in_length(founds);
+    if (!count) return 0;
+    if (!r->model->programs) return json_in_fail(r->error, founds, "there is no program that found them");
+    r->model->found = calloc(count, sizeof *r->model->found);
+    RETURN_IF(!r->model->found, -ENOMEM);
+    for (; r->model->founds < count; r->model->founds++) {
+        FORWARD(read_found(r, json_in_at(founds, r->model->founds), &r->model->found[r->model->founds]));
+    }
+    return 0;
+}
+
 // --- phases
 
 static int read_phase(struct reading *r, const struct json_value *value, struct model_phase *phase) {
@@ -283,6 +315,7 @@ int read_observed(struct reading *r) {
     FORWARD(read_job(r));
     FORWARD(read_program_names(r));
     FORWARD(read_file_sizes(r));
+    FORWARD(read_founds(r));
     FORWARD(read_phases(r));
     FORWARD(read_optional_array(r, r->observed, "families", &families));
     for (size_t i = 0; i < json_in_length(families); i++) FORWARD(read_family(r, json_in_at(families, i)));

@@ -165,10 +165,28 @@ static int write_waits(struct writing *w) {
     return 0;
 }
 
+static int write_founds(struct writing *w) {
+    if (!w->model->founds) return 0;
+    key_array(w->json, "found");
+    for (size_t i = 0; i < w->model->founds; i++) {
+        const struct model_found *found = &w->model->found[i];
+        json_fold(w->json);
+        json_object(w->json);
+        json_members(w->json, m_number("program", found->program), m_text("file", w->files.text[found->file]));
+        write_ranges(w, "members", found->member, found->count);
+        json_key(w->json, "sizes");
+        FORWARD(write_numbers(w, found->bytes, found->count));
+        json_close(w->json);
+    }
+    json_close(w->json);
+    return 0;
+}
+
 int write_observed(struct writing *w) {
     write_job(w);
     write_programs(w);
     FORWARD(write_files(w));
+    FORWARD(write_founds(w));
     if (w->model->hints_count) write_hints(w, true);
     key_array(w->json, "phases");
     for (size_t i = 0; i < w->model->phases; i++) write_phase(w, i);

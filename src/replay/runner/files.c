@@ -1,4 +1,5 @@
 // The files of the replay, by set and member, and what must be open before a step can use one.
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <time.h>
@@ -60,6 +61,7 @@ void files_free(struct runner *runner) {
         replay_mpiio.end_file(runner->file[i]);
 #endif
         free(runner->file[i]->path);
+        free(runner->file[i]->mapping);
         free(runner->file[i]);
     }
     free(runner->file);
@@ -107,11 +109,19 @@ static void wait_for_open(struct runner *runner, const struct replay_backend *ba
         continue;
 }
 
+static bool makes_name(const struct op_kind *kind) {
+    return call_table[kind->call_id].effect == EFFECT_CREATE ||
+           (kind->class == CLASS_OPEN && op_flags_create(kind->flags));
+}
+
 void files_make_ready(struct replay_thread *thread, const struct replay_backend *backend, struct replay_file *file,
                       const struct model_step *step) {
     const struct op_kind *kind = step->kind;
     struct runner *runner = thread->runner;
+    if (kind->error == ENOENT) file->was_missing = true;
     if (kind->error || !backend->lacks) return;
+    if (!file->was_used && !makes_name(kind)) found_make_late(runner, file);
+    file->was_used = true;
     if (kind->class == CLASS_OPEN) {
         if (kind->layer != LAYER_MPIIO && !op_flags_create(kind->flags)) wait_for_name(thread, file);
         return;

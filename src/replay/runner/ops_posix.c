@@ -1,8 +1,11 @@
 // POSIX calls: on names, on descriptors, on mappings and directories.
 #include <aio.h>
 
+#include "base/array.h"
 #include "replay/runner/ops.h"
 #include "replay/runner/unrecorded.h"
+
+enum { MOST_MAPPINGS = 64 }; // of a file
 
 static int descriptor_of(const struct replay_file *file) {
     if (file->fd >= 0) return file->fd;
@@ -245,23 +248,50 @@ static int64_t duplicate(struct replay_file *file, const struct model_step *step
     return file->spare;
 }
 
+// Threads share the list.
+static int64_t keep_mapping(struct replay_file *file, struct replay_mapping mapping) {
+    pthread_mutex_lock(&file->position_lock);
+    if (file->mappings == MOST_MAPPINGS) {
+        unrecorded_unmap(file->mapping[0].at, file->mapping[0].bytes);
+        memmove(file->mapping, file->mapping + 1, --file->mappings * sizeof *file->mapping);
+    }
+    int code = array_push(file->mapping, file->mappings, mapping);
+    pthread_mutex_unlock(&file->position_lock);
+    return code;
+}
+
+// The last one of that size, or else the last one.
+static struct replay_mapping find_mapping(struct replay_file *file, size_t bytes, bool take) {
+    struct replay_mapping found = {0};
+    pthread_mutex_lock(&file->position_lock);
+    size_t place = file->mappings;
+    while (place && file->mapping[place - 1].bytes != bytes) place--;
+    if (!place) place = file->mappings;
+    if (place) found = file->mapping[place - 1];
+    if (place && take)
+        memmove(&file->mapping[place - 1], &file->mapping[place], (file->mappings-- - place) * sizeof found);
+    pthread_mutex_unlock(&file->position_lock);
+    return found;
+}
+
+static int64_t unmap(struct replay_file *file, size_t bytes) {
+    struct replay_mapping mapping = find_mapping(file, bytes, true);
+    return munmap(mapping.at, mapping.bytes);
+}
+
+static int64_t sync_mapping(struct replay_file *file, size_t bytes) {
+    struct replay_mapping mapping = find_mapping(file, bytes, false);
+    return msync(mapping.at, mapping.bytes, MS_SYNC);
+}
+
 // A log does not contain what the program did with mapped memory: the replay maps the file and does not touch the
 // memory.
 static int64_t map(struct replay_file *file, const struct replay_arguments *a) {
     int protection = (file->flags & O_ACCMODE) == O_RDWR ? PROT_READ | PROT_WRITE : PROT_READ;
     if (a->fails) return mmap(NULL, a->len, protection, 0, a->fd, a->off) == MAP_FAILED ? -1 : 0;
-    if (file->mapping) munmap(file->mapping, file->mapped_bytes);
     void *at = mmap(NULL, a->len, protection, MAP_SHARED, a->fd, a->off);
     if (at == MAP_FAILED) at = mmap(NULL, a->len, protection, MAP_PRIVATE, a->fd, a->off);
-    file->mapping = at == MAP_FAILED ? NULL : at;
-    file->mapped_bytes = a->len;
-    return file->mapping ? 0 : -1;
-}
-
-static int64_t unmap(struct replay_file *file) {
-    void *mapping = file->mapping;
-    file->mapping = NULL;
-    return munmap(mapping, file->mapped_bytes);
+    return at == MAP_FAILED ? -1 : keep_mapping(file, (struct replay_mapping){at, a->len});
 }
 
 static int64_t seek(struct replay_file *file, const struct model_step *step, const struct replay_arguments *a) {
@@ -322,7 +352,7 @@ static bool can_call(const struct replay_file *file, const struct model_step *st
     switch (replay_call_of(step)->form) {
     case REPLAY_NAMES: return step->kind->set2 != OP_NO_SET;
     case REPLAY_MUNMAP:
-    case REPLAY_MSYNC: return file->mapping;
+    case REPLAY_MSYNC: return file->mappings;
     case REPLAY_DIR: return file->directory;
     default: return true;
     }
@@ -338,8 +368,8 @@ static int64_t call_on_file(struct replay_thread *thread, struct replay_file *fi
     case REPLAY_DUP:
     case REPLAY_DUP2:
     case REPLAY_MMAP: return call_on_descriptor(file, step);
-    case REPLAY_MUNMAP: return unmap(file);
-    case REPLAY_MSYNC: return msync(file->mapping, file->mapped_bytes, MS_SYNC);
+    case REPLAY_MUNMAP: return unmap(file, (size_t)step->op->at[AT_SIZE]);
+    case REPLAY_MSYNC: return sync_mapping(file, (size_t)step->op->at[AT_SIZE]);
     case REPLAY_DIR:
     case REPLAY_EVERYTHING: return replay_call_of(step)->run(&a);
     default: operations_skip(thread->runner, step); return 0;

@@ -88,6 +88,14 @@ char *paths_of(const struct paths *paths, uint32_t set, uint32_t member) {
     return length < 0 ? NULL : path;
 }
 
+bool paths_folder(const struct paths *paths, struct paths_known *of) {
+    char name[PATH_MAX];
+    if (!name_of(paths, of->set, of->member, name) || !cut_to_folder(name)) return false;
+    uint32_t at = lookup_find(&paths->known_of, hash_text(0, name));
+    if (at != LOOKUP_NONE) *of = paths->known[at];
+    return at != LOOKUP_NONE;
+}
+
 bool paths_has_files(const struct paths *paths, uint32_t set, uint32_t member) {
     char name[PATH_MAX];
     if (!name_of(paths, set, member, name)) return false;

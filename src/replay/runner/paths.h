@@ -28,4 +28,6 @@ void paths_free(struct paths *paths);
 // model.
 char *paths_of(const struct paths *paths, uint32_t set, uint32_t member);
 char *paths_outside(const struct paths *paths, uint32_t number); // the caller frees it; number 0 is FOLDER itself
+// Goes from a file to its directory, if that is a file of the model itself.
+bool paths_folder(const struct paths *paths, struct paths_known *of);
 bool paths_has_files(const struct paths *paths, uint32_t set, uint32_t member);

@@ -21,11 +21,14 @@ struct set_use {
     bool is_link;      // a call is for symbolic links
     bool opens;
     bool reads;
+    bool named;  // a call gives its name
+    bool misses; // a call did not find a member
 };
 
 static void note_kind(const struct op_kind *kind, void *context) {
     struct set_use *use = context; // by set
     const struct call_info *call = &call_table[kind->call_id];
+    if (kind->error == ENOENT && kind->set != OP_NO_SET) use[kind->set].misses = true;
     if (kind->error) return;
     if (kind->set2 != OP_NO_SET) use[kind->set2].used = use[kind->set2].creates = true; // renamed or linked
     if (kind->set == OP_NO_SET) return;
@@ -38,6 +41,7 @@ static void note_kind(const struct op_kind *kind, void *context) {
     of->is_directory |= call->subject == SUBJECT_DIRECTORY || opens_directory;
     of->is_link |= call->subject == SUBJECT_LINK;
     of->opens |= kind->class == CLASS_OPEN;
+    of->named |= call->by_name;
     of->reads |= kind->class == CLASS_READ;
 }
 
@@ -49,10 +53,13 @@ static struct set_use *uses_by_set(const struct runner *runner) {
     return NULL;
 }
 
-int runner_find_opened(const struct runner *runner, bool *opened) {
+int runner_find_uses(struct runner *runner) {
     struct set_use *use = uses_by_set(runner);
     RETURN_IF(!use, -ENOMEM);
-    for (size_t i = 0; i < runner->model.files; i++) opened[i] = use[i].opens;
+    for (size_t i = 0; i < runner->model.files; i++) {
+        runner->opened_somewhere[i] = use[i].opens;
+        runner->made_somewhere[i] = use[i].creates;
+    }
     free(use);
     return 0;
 }
@@ -141,21 +148,30 @@ static int prepare_member(const struct runner *runner, const struct set_use *use
     return prepare_file(runner, set, member, bytes);
 }
 
-// Makes the members of a set that existed before. Makes all members if another program of the log, or a phase that is
-// left out, made them.
-static int prepare_set(const struct runner *runner, const struct set_use *use, uint32_t set) {
-    const struct model_file *file = &runner->model.file[set];
-    if (!use->used) return 0;
-    for (uint64_t i = 0; i < file->existed; i++) {
-        uint32_t member = file->before ? file->before[i] : (uint32_t)i;
-        uint64_t bytes = file->before_bytes ? (uint64_t)file->before_bytes[i] : file->size_before / file->existed;
-        FORWARD(prepare_member(runner, use, set, member, bytes));
+// Whether a name is in a folder that the program makes: another program made it there later.
+static bool is_late(const struct runner *runner, const struct set_use *use, uint32_t set, uint32_t member) {
+    struct paths_known folder = {.set = set, .member = member};
+    while (paths_folder(&runner->paths, &folder)) {
+        if (use[folder.set].creates && found_bytes(&runner->found, folder.set, folder.member) < 0) return true;
     }
+    return false;
+}
+
+// Makes the members of a set that existed before. Makes all members if a phase that is left out made them, or another
+// program that passed them on open. Models of earlier versions do not say what other programs made.
+static int prepare_set(const struct runner *runner, const struct set_use *uses, uint32_t set) {
+    const struct model_file *file = &runner->model.file[set];
+    const struct set_use *use = &uses[set];
     size_t members = file->set->member_count;
     uint64_t bytes = use->opens || use->reads ? file->size_after
                                               : 0; // a file that a shell opened for the program to write to was empty
-    for (uint32_t i = 0; !file->existed && !use->creates && i < members; i++) {
-        FORWARD(prepare_member(runner, use, set, i, bytes / members));
+    bool is_told = use->named && !runner->job->phases && (runner->model.founds || (use->misses && members == 1));
+    for (uint32_t i = 0; use->used && i < members; i++) {
+        int64_t found = found_bytes(&runner->found, set, i), ignored;
+        bool otherwise = found_by_program(&runner->found, set, i, &ignored);
+        if (found < 0 && !otherwise && !is_told && !file->existed && !use->creates) found = (int64_t)(bytes / members);
+        if (found < 0 || (otherwise && is_late(runner, uses, set, i))) continue;
+        FORWARD(prepare_member(runner, use, set, i, (uint64_t)found));
     }
     return 0;
 }
@@ -167,6 +183,7 @@ static int prepare_folders(const struct runner *runner, const struct set_use *us
     for (size_t i = 0; i < paths->count; i++) {
         const struct paths_known *known = &paths->known[i];
         if (!known->has_files || use[known->set].creates) continue;
+        if (is_late(runner, use, known->set, known->member)) continue;
         FORWARD(make_folders_of(runner, known->set, known->member));
         FORWARD(make_directory(paths_of(paths, known->set, known->member)));
     }
@@ -182,14 +199,16 @@ static int make_link_target(const char *path) {
 int runner_prepare(struct runner *runner) {
     struct set_use *use = uses_by_set(runner);
     int code = use ? paths_make(&runner->paths, &runner->model, runner->job->directory) : -ENOMEM;
+    if (!code) code = found_make(&runner->found, &runner->model, runner->job->program);
     if (!code) code = make_link_target(runner->paths.link_target);
     if (!code) code = prepare_folders(runner, use);
     for (unsigned files = 0; files < 2; files++) { // directories first
         for (uint32_t set = 0; set < runner->model.files && !code; set++) {
-            if (use[set].is_directory != files) code = prepare_set(runner, &use[set], set);
+            if (use[set].is_directory != files) code = prepare_set(runner, use, set);
         }
     }
     paths_free(&runner->paths);
+    found_free(&runner->found);
     free(use);
     return code;
 }

@@ -92,18 +92,22 @@ static int set_up(struct runner *runner) {
     if (runner->job->latency) runner->latency = calloc(model->phases + 1, sizeof *runner->latency);
     runner->sleeps = model_threads(model, runner->job->program) > sysconf(_SC_NPROCESSORS_ONLN);
     runner->opened_somewhere = calloc(model->files + 1, sizeof *runner->opened_somewhere);
+    runner->made_somewhere = calloc(model->files + 1, sizeof *runner->made_somewhere);
     runner->mpi_types = calloc(model->types.count + 1, sizeof *runner->mpi_types);
-    RETURN_IF(!runner->time || !runner->opened_somewhere || !runner->mpi_types, -ENOMEM);
+    RETURN_IF(!runner->time || !runner->opened_somewhere || !runner->made_somewhere || !runner->mpi_types, -ENOMEM);
     RETURN_IF(runner->job->latency && !runner->latency, -ENOMEM);
-    FORWARD(runner_find_opened(runner, runner->opened_somewhere));
+    FORWARD(runner_find_uses(runner));
+    FORWARD(found_make(&runner->found, model, runner->job->program));
     return paths_make(&runner->paths, model, runner->job->directory);
 }
 
 static void runner_free(struct runner *runner) {
     paths_free(&runner->paths);
+    found_free(&runner->found);
     for (size_t i = 0; runner->mpi_types && i < runner->model.types.count; i++) free(runner->mpi_types[i]);
     free(runner->mpi_types);
     free(runner->opened_somewhere);
+    free(runner->made_somewhere);
     free(runner->time);
     free(runner->latency);
     free(runner->syncs_left);

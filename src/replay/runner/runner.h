@@ -10,6 +10,7 @@
 #include "base/lookup.h"
 #include "model/model.h"
 #include "replay/contract.h"
+#include "replay/runner/found.h"
 #include "replay/runner/paths.h"
 #include "replay/runner/world.h"
 
@@ -27,12 +28,16 @@ struct replay_file {
     bool duplicated; // the program itself made the spare one
     int own;         // a duplicate that a recorder does not see, for files whose position others move; -1: none
     bool uses_own;
-    bool was_open; // a call opened it
+    bool was_open;              // a call opened it
+    bool was_missing, was_used; // a call did not find it; a call that did not fail
     off_t position;
     pthread_mutex_t position_lock; // POSIX: threads of the program shared the position
     DIR *directory;                // NULL: not open
-    void *mapping;                 // the last one; NULL: none
-    size_t mapped_bytes;
+    struct replay_mapping {
+        void *at;
+        size_t bytes;
+    } * mapping;
+    size_t mappings;
     FILE *stdio;           // NULL: not open
     bool stdio_is_adopted; // on a descriptor of the program: no call of its own opened it
     FILE *older_stdio;     // opened before that one and still open; NULL: none
@@ -114,7 +119,9 @@ struct runner {
     pthread_mutex_t lock; // protects what threads change, up to `result`
     pthread_cond_t opened;
     struct paths paths;
+    struct found found;
     bool *opened_somewhere; // by set: the program has calls that open it
+    bool *made_somewhere;   // by set: the program has calls that make its members
     struct lookup file_of;  // set and member -> file
     struct replay_file **file;
     size_t files;
@@ -197,8 +204,8 @@ int syncs_limit(struct runner *runner);
 void syncs_run(struct replay_thread *thread, const struct model_step *step);
 // Makes the files that the program found (prepare.c).
 int runner_prepare(struct runner *runner);
-// Sets which sets of files the program opens itself; others it inherits.
-int runner_find_opened(const struct runner *runner, bool *opened);
+// Sets which sets of files the program opens itself (others it inherits), and which it makes.
+int runner_find_uses(struct runner *runner);
 
 // Threads and processes that wait for each other (waits.c). Call these before the first operation, before and after
 // each operation, and after the last.

@@ -39,6 +39,8 @@ static inline off_t unrecorded_seek(int fd, off_t offset) {
     return at < 0 ? -1 : at;
 }
 
+static inline void unrecorded_unmap(void *at, size_t bytes) { cpu_syscall(SYS_munmap, at, bytes); }
+
 static inline FILE *unrecorded_fdopen(int fd, const char *mode) { return _IO_fdopen(fd, mode); }
 
 static inline bool unrecorded_exists(const char *path) { return cpu_syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0; }
