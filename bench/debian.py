@@ -3,8 +3,9 @@
 
 Each program that is installed runs bare and is recorded, twice each. The files that it left are compared: those that are
 equal in both bare runs must be the same when it is recorded. The model is replayed, the two logs are compared. The
-packages: lammps quantum-espresso nwchem-openmpi python3-h5py-mpi python3-mpi4py python3-netcdf4 sqlite3 rocksdb-tools.
-The inputs are in bench/debian. A program without its package or module is left out or fails.
+packages: lammps quantum-espresso nwchem-openmpi python3-h5py-mpi python3-mpi4py python3-netcdf4 sqlite3 rocksdb-tools rsync
+git make postgresql (not as root). The inputs are in bench/debian. A program without its package or module is left out or
+fails.
 """
 import argparse
 import hashlib
@@ -32,7 +33,19 @@ PROGRAMS = {
     'sqlite3': (None, ['sqlite3', 'db', SQL]),
     'RocksDB': (None, [*ROCKSDB, '--benchmarks=fillseq,readrandom']),
     'RocksDB, 4 threads': (None, [*ROCKSDB, '--benchmarks=fillrandom,compact', '--threads=4', '--write_buffer_size=500000']),
+    'rsync': (None, ['rsync', '-a', 'tree/', 'copy']),
+    'git clone': (None, ['git', 'clone', '--no-local', 'tree', 'copy']),
+    'git gc': (None, ['git', '-C', 'tree', 'gc']),
+    'make -j4': (None, ['make', '-j4']),
+    'xargs -P4': (None, ['sh', '-c', 'find tree -type f | xargs -P4 -n10 gzip']),
+    'PostgreSQL': (None, ['sh', 'postgresql.sh']),
 }
+# What a shell makes before the program runs.
+TREE = 'mkdir tree; for i in $(seq 300); do seq $((i * 20)) > tree/$i; done; '
+GIT = f'{TREE} cd tree; git init -q; git add .; git -c user.name=a -c user.email=a commit -qm all'
+SOURCES = r"""for i in $(seq 40); do printf '#include <stdio.h>\nvoid f%s(void) { puts("");}\n' $i > $i.c; done
+echo 'int main(void) {}' > main.c; printf 'all: $(patsubst %%.c,%%.o,$(wildcard *.c))\n\tcc -o $@ $^\n' > Makefile"""
+BEFORE = {'rsync': TREE, 'git clone': GIT, 'git gc': GIT, 'make -j4': SOURCES, 'xargs -P4': TREE}
 
 
 def words_of(name, ranks):
@@ -53,11 +66,12 @@ def digests(where):
     return found
 
 
-def run(place, command):
-    """What the program left. It has an empty folder, which always has the same name."""
+def run(place, command, before):
+    """What the program left. It has a folder of its own, which always has the same name."""
     where = os.path.join(place.folder, 'program')
     os.mkdir(where)
     try:
+        subprocess.run(before, check=True, cwd=where, shell=True)
         subprocess.run(command, check=True, cwd=where, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                        stdin=subprocess.DEVNULL, env={**os.environ, 'OMP_NUM_THREADS': '1'})
         return digests(where)
@@ -69,14 +83,14 @@ def ask(place, *words):
     return json.loads(place.run([place.ioseer, *words, '--json']))
 
 
-def try_out(place, command):
+def try_out(place, command, before):
     """The cells of a row: files left and those that recording changed, events, lost ones, phases, similarity of the
     replay, whether two logs are equal."""
-    bare = [run(place, command) for _ in range(2)]
-    recorded = [run(place, place.recorded(command))]
+    bare = [run(place, command, before) for _ in range(2)]
+    recorded = [run(place, place.recorded(command), before)]
     first = place.log + '.first'
     os.replace(place.log, first)
-    recorded.append(run(place, place.recorded(command)))
+    recorded.append(run(place, place.recorded(command), before))
     steady = {name for name in bare[0] if bare[0][name] == bare[1].get(name)}
     changed = [name for name in steady if any(files.get(name) != bare[0][name] for files in recorded)]
     info = ask(place, 'info', first)
@@ -100,11 +114,11 @@ def main():
     rows = []
     for name in words.programs.split(';'):
         mpi, command = PROGRAMS[name]
-        if not shutil.which(command[0]):
+        if not shutil.which(command[0]) or (name == 'PostgreSQL' and not os.geteuid()):
             continue
         for ranks in words.ranks.split(',') if mpi else ['']:
             try:
-                cells = try_out(place, words_of(name, ranks))
+                cells = try_out(place, words_of(name, ranks), BEFORE.get(name, ''))
             except subprocess.CalledProcessError:
                 cells = ['', '', '', '', '', 'the program failed', '']
             rows.append([name, ranks, *cells])
