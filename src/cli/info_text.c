@@ -208,6 +208,28 @@ static int print_files(const struct summary *summary, bool all, FILE *out) {
     return 0;
 }
 
+// What went through mappings, in the order of the files.
+static int print_mapped(const struct summary *summary, bool all, FILE *out) {
+    static const struct table_column columns[] = {
+        {"READ", TABLE_UNIT}, {"CHANGED", TABLE_UNIT}, {"COPIED", TABLE_UNIT}, {"FILE", TABLE_NAME}, {0}};
+    size_t count = 0;
+    if (!summary->coverage.mapped[MAPPED_READ]) return 0;
+    fputs("\nMapped     bytes moved through mappings of files (mmap), estimated\n", out);
+    struct table table = begin_table(out, columns);
+    for (size_t i = 0; i < summary->file_count; i++) {
+        const struct summary_file *file = &summary->files[i];
+        if (!file->mapped[MAPPED_READ] || (count++ >= SHORT_LIST && !all)) continue;
+        for (unsigned kind = 0; kind < MAPPED_MISSED; kind++) table_bytes(&table, file->mapped[kind]);
+        table_text(&table, file->file->name);
+        table_row(&table);
+    }
+    FORWARD(table_end(&table));
+    print_more(all || count < SHORT_LIST ? count : SHORT_LIST, count, out);
+    uint64_t missed = summary->coverage.mapped[MAPPED_MISSED];
+    if (missed) fprintf(out, "  %s ended or synced without an estimate\n", human_count(missed, "mapping").text);
+    return 0;
+}
+
 // --- files of MPI-IO
 
 // As many hints per line as fit.
@@ -383,7 +405,8 @@ static void print_events(const struct summary *summary, FILE *out) {
 static int print_coverage(const struct summary *summary, FILE *out) {
     static const struct table_column columns[] = {
         {"", TABLE_TEXT}, {"", TABLE_UNIT}, {"", TABLE_TEXT}, {"", TABLE_TEXT}, {0}};
-    static const char *const directions[] = {"read", "written"}, *const kinds[] = {"recorded", "left out", "unseen"};
+    static const char *const directions[] = {"read", "written"}, *const kinds[] = {"recorded", "left out", "unseen",
+                                                                                   "estimated"};
     const struct coverage *coverage = &summary->coverage;
     struct coverage_parts parts;
     fputs("Coverage   ", out);
@@ -427,6 +450,7 @@ int info_text(const struct summary *summary, bool all, FILE *out) {
     FORWARD(print_processes(summary, all, out));
     FORWARD(print_ranks(summary, all, out));
     FORWARD(print_files(summary, all, out));
+    FORWARD(print_mapped(summary, all, out));
     FORWARD(print_mpi_files(summary, all, out));
     FORWARD(print_devices(summary->log, out));
     print_events(summary, out);

@@ -158,6 +158,16 @@ static int print_records(struct printer *printer) {
     key_array(json, "records");
     int code = log_reduce(printer->log, NULL, options.per_rank, print_record_json, printer);
     json_close(json);
+    key_array(json, "mapped"); // an estimate
+    for (size_t i = 0; i < log_mapped_count(printer->log); i++) {
+        const struct log_mapped *mapped = log_mapped_at(printer->log, i);
+        if (!mapped->file || !mapped->process) continue;
+        json_object_of(json, m_text("file", mapped->file->name), m_number("pid", mapped->process->pid),
+                       m_number("read", mapped->bytes[MAPPED_READ]), m_number("dirty", mapped->bytes[MAPPED_DIRTY]),
+                       m_number("copied", mapped->bytes[MAPPED_COPIED]),
+                       m_number("missed", mapped->bytes[MAPPED_MISSED]));
+    }
+    json_close(json);
     json_close(json);
     return code;
 }

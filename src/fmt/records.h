@@ -29,6 +29,7 @@ enum record_kind {
     RECORD_PROCESS_SELECTION = 21, // log only, as RECORD_PROCESS_FILE
     RECORD_DATASET = 22,
     RECORD_PROCESS_DATASET = 23,
+    RECORD_MAPPED = 24, // what a process moved through mappings of a file: an estimate
 };
 
 enum job_key {
@@ -175,6 +176,23 @@ enum left_out {
     LEFT_OUT_TERMINAL = 4,
     LEFT_OUT_OTHER = 5, // devices, memory files, event descriptors
     LEFT_OUT_COUNT
+};
+
+// Bytes of pages that a process has touched through mappings of a file, as the kernel knew them at the end of the
+// mapping.
+enum mapped_kind {
+    MAPPED_READ,  // brought into memory
+    MAPPED_DIRTY, // of shared mappings: changed; also what was changed, but not yet written to the file, by other means
+    MAPPED_COPIED, // of private mappings: changed in a copy that the file does not get
+    MAPPED_MISSED, // not bytes: syncs and ends of mappings without an estimate
+    MAPPED_KINDS
+};
+
+enum mapped_key {
+    MAPPED_FILE = 1, // in a spill the process's own number
+    MAPPED_PROCESS = 2,
+    MAPPED_SUMS = 3,  // spill only: 8 bytes for each enum mapped_kind
+    MAPPED_BYTES = 4, // log only: one number for each enum mapped_kind that is not 0, in the form bytes << 4 | kind
 };
 
 enum stream_key { STREAM_ID = 1, STREAM_PROCESS = 2, STREAM_LOCAL = 3 }; // the last: the process's own number of it

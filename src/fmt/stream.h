@@ -112,11 +112,14 @@ enum event_attribute {
     ATTRIBUTE_HINTS_ID = 19,   // the process's number of RECORD_HINTS: what was asked for and what is in force
     ATTRIBUTE_ETYPE = 20,      // of a file view: the process's number of RECORD_DATATYPE
     ATTRIBUTE_FILETYPE = 21,
-    ATTRIBUTE_DATATYPE = 22,   // of a transfer whose memory is not contiguous
-    ATTRIBUTE_COMM = 23,       // of MPI_File_open: the process's number of RECORD_COMMUNICATOR
-    ATTRIBUTE_SELECTION = 24,  // of a transfer of a dataset: the process's number of RECORD_SELECTION
-    ATTRIBUTE_DATASET = 25,    // of a call that opens or extends a dataset: the process's number of RECORD_DATASET
-    ATTRIBUTE_COLLECTIVE = 26, // 1: all processes make the call together, as its property list says
+    ATTRIBUTE_DATATYPE = 22,    // of a transfer whose memory is not contiguous
+    ATTRIBUTE_COMM = 23,        // of MPI_File_open: the process's number of RECORD_COMMUNICATOR
+    ATTRIBUTE_SELECTION = 24,   // of a transfer of a dataset: the process's number of RECORD_SELECTION
+    ATTRIBUTE_DATASET = 25,     // of a call that opens or extends a dataset: the process's number of RECORD_DATASET
+    ATTRIBUTE_COLLECTIVE = 26,  // 1: all processes make the call together, as its property list says
+    ATTRIBUTE_MAPPED_READ = 27, // of munmap, mremap, msync: estimated bytes, by enum mapped_kind
+    ATTRIBUTE_MAPPED_DIRTY = 28,
+    ATTRIBUTE_MAPPED_COPIED = 29,
     ATTRIBUTE_LIMIT = 32
 };
 

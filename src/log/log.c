@@ -158,11 +158,11 @@ int log_open(struct log **out, const char *path) {
 void log_close(struct log *log) {
     if (!log) return;
     struct table *tables[] = {
-        &log->processes,          &log->worlds,          &log->files,     &log->calls,      &log->losses,
-        &log->loss_processes,     &log->settings,        &log->places,    &log->streams,    &log->callsites,
-        &log->counters,           &log->communicators,   &log->datatypes, &log->hints,      &log->process_files,
-        &log->process_datatypes,  &log->process_hints,   &log->devices,   &log->selections, &log->datasets,
-        &log->process_selections, &log->process_datasets};
+        &log->processes,          &log->worlds,           &log->files,     &log->calls,      &log->losses,
+        &log->loss_processes,     &log->settings,         &log->places,    &log->streams,    &log->callsites,
+        &log->counters,           &log->communicators,    &log->datatypes, &log->hints,      &log->process_files,
+        &log->process_datatypes,  &log->process_hints,    &log->devices,   &log->selections, &log->datasets,
+        &log->process_selections, &log->process_datasets, &log->mapped};
     struct lookup *lookups[] = {
         &log->process_by_id,   &log->file_by_id,        &log->stream_by_id,           &log->stream_by_local,
         &log->file_by_local,   &log->callsite_by_id,    &log->communicator_by_number, &log->datatype_by_id,
@@ -240,6 +240,12 @@ size_t log_file_count(const struct log *log) { return log->files.count; }
 
 const struct log_file *log_file_at(const struct log *log, size_t i) {
     return (const struct log_file *)log->files.item + i;
+}
+
+size_t log_mapped_count(const struct log *log) { return log->mapped.count; }
+
+const struct log_mapped *log_mapped_at(const struct log *log, size_t i) {
+    return &((const struct mapped_row *)log->mapped.item)[i].mapped;
 }
 
 size_t log_communicator_count(const struct log *log) { return log->communicators.count; }

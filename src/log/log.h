@@ -179,6 +179,13 @@ struct log_call {
     uint8_t traits;
 };
 
+// What a process moved through its mappings of a file: an estimate (enum mapped_kind).
+struct log_mapped {
+    const struct log_process *process; // or NULL
+    const struct log_file *file;       // or NULL
+    uint64_t bytes[MAPPED_KINDS];
+};
+
 struct log_loss {
     const struct log_process *process; // NULL: the whole job
     unsigned reason;                   // enum loss_reason
@@ -259,6 +266,8 @@ size_t log_device_count(const struct log *log);
 const struct log_device *log_device_at(const struct log *log, size_t i);
 size_t log_loss_count(const struct log *log);
 const struct log_loss *log_loss_at(const struct log *log, size_t i);
+size_t log_mapped_count(const struct log *log);
+const struct log_mapped *log_mapped_at(const struct log *log, size_t i);
 size_t log_setting_count(const struct log *log);
 const struct log_setting *log_setting_at(const struct log *log, size_t i);
 size_t log_place_count(const struct log *log);

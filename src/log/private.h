@@ -36,6 +36,12 @@ struct link_row { // RECORD_PROCESS_FILE and the like
     uint32_t global;
 };
 
+struct mapped_row { // RECORD_MAPPED
+    uint32_t process;
+    uint32_t file; // the process's own number
+    struct log_mapped mapped;
+};
+
 struct callsite_row {
     uint32_t process;
     uint32_t id;
@@ -75,6 +81,7 @@ struct log {
     struct table hints;
     struct table devices;
     struct table communicators; // struct communicator
+    struct table mapped;        // struct mapped_row
     struct table process_files; // struct link_row
     struct table process_datatypes;
     struct table process_hints;

@@ -268,6 +268,28 @@ static int parse_communicator(struct log *log, struct fields_in body) {
     return log_put_row(&log->communicators, &log->communicator_by_number, key, &comm, sizeof comm);
 }
 
+static int parse_mapped(struct log *log, struct fields_in body) {
+    struct mapped_row row = {0};
+    struct field field;
+    int more;
+    while ((more = fields_next(&body, &field)) > 0) {
+        if (field.key == MAPPED_PROCESS) row.process = (uint32_t)field.number;
+        if (field.key == MAPPED_FILE) row.file = (uint32_t)field.number;
+        if (field.key == MAPPED_BYTES && (field.number & 15) < MAPPED_KINDS)
+            row.mapped.bytes[field.number & 15] += field.number >> 4;
+    }
+    RETURN_IF(more < 0, more);
+    return log_put_row(&log->mapped, NULL, 0, &row, sizeof row);
+}
+
+static void link_mapped(struct log *log) {
+    struct mapped_row *row = log->mapped.item;
+    for (size_t i = 0; i < log->mapped.count; i++) {
+        row[i].mapped.process = log_process_find(log, row[i].process);
+        if (row[i].mapped.process) row[i].mapped.file = log_process_file(log, row[i].mapped.process, row[i].file);
+    }
+}
+
 static int parse_device(struct log *log, struct fields_in body) {
     struct field f[DEVICE_SAMPLES + 1];
     const char *samples = NULL;
@@ -305,6 +327,7 @@ static int parse_record(struct log *log, unsigned kind, struct fields_in body) {
     case RECORD_DATASET: return log_parse_dataset(log, body);
     case RECORD_PROCESS_DATASET: return parse_link(&log->process_datasets, body);
     case RECORD_COMMUNICATOR: return parse_communicator(log, body);
+    case RECORD_MAPPED: return parse_mapped(log, body);
     case RECORD_DEVICE: return parse_device(log, body);
     case RECORD_CALLSITE: return parse_callsite(log, body);
     case RECORD_LOSS: return parse_loss(log, body);
@@ -450,6 +473,7 @@ int log_link(struct log *log) {
     FORWARD(link_locals(&log->process_selections, &log->selection_by_id, &log->selection_by_local));
     FORWARD(link_locals(&log->process_datasets, &log->dataset_by_id, &log->dataset_by_local));
     FORWARD(link_objects(log));
+    link_mapped(log);
     FORWARD(log_assign_worlds(log));
     FORWARD(link_streams(log));
     return sort_places(log);

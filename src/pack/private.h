@@ -43,6 +43,7 @@ struct pack_process {
     struct bytes files;               // struct pack_link
     struct bytes unique[PACK_UNIQUE]; // struct pack_link
     struct bytes communicators;       // RECORD_COMMUNICATOR records
+    struct bytes mapped;              // struct pack_mapped
     struct bytes sites;               // struct pack_site
     struct lookup streams;            // its own stream number -> the log's
     uint64_t damaged_bytes;
@@ -51,6 +52,11 @@ struct pack_process {
 struct pack_link { // a process's own number of something, and the log's
     uint32_t local;
     uint32_t global;
+};
+
+struct pack_mapped { // RECORD_MAPPED
+    uint32_t file;   // the process's own number
+    uint64_t bytes[MAPPED_KINDS];
 };
 
 struct pack_site {

@@ -133,6 +133,16 @@ static int read_callsite(struct pack_process *process, const struct lookup *modu
     return bytes_append(&process->sites, &site, sizeof site);
 }
 
+static int read_mapped(struct pack_process *process, struct fields_in body) {
+    struct field f[MAPPED_SUMS + 1];
+    struct pack_mapped mapped;
+    FORWARD(fields_by_key(body, f, MAPPED_SUMS + 1));
+    RETURN_IF(f[MAPPED_SUMS].len != sizeof mapped.bytes || f[MAPPED_FILE].number > UINT32_MAX, ERR_FORMAT);
+    mapped.file = (uint32_t)f[MAPPED_FILE].number;
+    memcpy(mapped.bytes, f[MAPPED_SUMS].data, sizeof mapped.bytes);
+    return bytes_append(&process->mapped, &mapped, sizeof mapped);
+}
+
 static int read_child_end(struct pack *pack, const struct pack_process *process, struct fields_in body) {
     struct field f[CHILD_END_STATUS + 1];
     FORWARD(fields_by_key(body, f, CHILD_END_STATUS + 1));
@@ -157,6 +167,7 @@ static int read_record(struct pack *pack, struct pack_process *process, struct l
     case RECORD_COMMUNICATOR: return read_communicator(process, body);
     case RECORD_MODULE: return read_module(pack, process, modules, body);
     case RECORD_CALLSITE: return read_callsite(process, modules, body);
+    case RECORD_MAPPED: return read_mapped(process, body);
     case RECORD_CHILD_END: return read_child_end(pack, process, body);
     default: return 0;
     }

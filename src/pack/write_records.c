@@ -147,6 +147,17 @@ static void write_communicators(struct pack *pack, const struct pack_process *pr
     }
 }
 
+static void write_mapped(struct pack *pack, const struct pack_process *process) {
+    const struct pack_mapped *mapped = (const void *)process->mapped.data;
+    for (size_t i = 0; i < process->mapped.len / sizeof *mapped; i++) {
+        struct fields_out *out = log_writer_begin(&pack->writer, RECORD_MAPPED, SMALL_ROOM);
+        fields_number(out, MAPPED_PROCESS, process->id);
+        fields_number(out, MAPPED_FILE, mapped[i].file);
+        fields_indexed(out, MAPPED_BYTES, mapped[i].bytes, MAPPED_KINDS);
+        log_writer_end(&pack->writer);
+    }
+}
+
 static int write_sites(struct pack *pack, const struct pack_process *process) {
     const struct pack_site *site = (const void *)process->sites.data;
     size_t count = process->sites.len / sizeof *site;
@@ -192,6 +203,7 @@ int pack_write_process(struct pack *pack, struct pack_process *process) {
     write_links(pack, process, RECORD_PROCESS_FILE, &process->files);
     for (unsigned i = 0; i < PACK_UNIQUE; i++) write_links(pack, process, pack_unique[i].link, &process->unique[i]);
     write_communicators(pack, process);
+    write_mapped(pack, process);
     FORWARD(write_streams(pack, process));
     FORWARD(write_sites(pack, process));
     write_losses(pack, process);

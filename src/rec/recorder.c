@@ -12,6 +12,7 @@
 #include "rec/files.h"
 #include "rec/handles.h"
 #include "rec/memory.h"
+#include "rec/probe/probe.h"
 #include "rec/process_info.h"
 #include "rec/real.h"
 #include "rec/spill.h"
@@ -194,6 +195,7 @@ void recorder_end(enum process_exit how, uint32_t value) {
     emit_flush_comm(thread);
     if (!emit_claim(thread)) return;
     struct spill_header *header = recorder.spill;
+    mappings_end();
     process_info_end();
     header->exit_value = value;
     spill_update_clock();
@@ -211,7 +213,11 @@ void recorder_stop_here(void) {
 }
 
 void recorder_resume(void) {
-    if (current_thread && current_thread->ready) atomic_store(&recorder.spill->exit, EXIT_UNKNOWN);
+    if (!current_thread || !current_thread->ready) return;
+    atomic_store(&recorder.spill->exit, EXIT_UNKNOWN);
+    if (!emit_claim(current_thread)) return;
+    mappings_resume();
+    emit_unclaim(current_thread);
 }
 
 __attribute__((constructor)) static void on_load(void) { recorder_thread(); }

@@ -173,11 +173,18 @@ static int add_losses(struct page *page) {
     const struct counted losses[] = {
         {page->summary.lost_events, "event", "%s were lost; the section about the job says why."},
         {ended, "process", "The trace of %s ended early: timeline, phases and findings stop there, counters do not."},
-        {page->summary.coverage.mappings, "mapping",
-         "Memory accesses to mapped files (mmap) are not seen: the program made %s."},
+        {page->summary.coverage.mapped_unknown ? page->summary.coverage.mappings : 0, "mapping",
+         "Memory accesses to mapped files (mmap) are not seen, or not all: the program made %s."},
         {page->summary.coverage.raw_rings, "ring", "io_uring without liburing is not seen: the program made %s."},
     };
     FORWARD(add_counted(&page->not_captured, losses, sizeof losses / sizeof losses[0]));
+    const uint64_t *mapped = page->summary.coverage.mapped;
+    if (mapped[MAPPED_READ])
+        FORWARD(
+            text_list_add(&page->not_captured,
+                          "Through mapped files (mmap) the program read about %s and changed about %s: an estimate, "
+                          "in no other number of this report.",
+                          human_bytes(mapped[MAPPED_READ]).text, human_bytes(mapped[MAPPED_DIRTY]).text));
     return page->summary.is_damaged ? text_list_add(&page->not_captured, "Parts of the log cannot be read.") : 0;
 }
 

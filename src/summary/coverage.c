@@ -1,6 +1,7 @@
 #include "summary/coverage.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,24 @@ static int total_from_processes(struct coverage *coverage, const struct log *log
     return 0;
 }
 
+// The estimate is made when a mapping or its process ends, unless that was killed or still runs.
+static bool missed_mappings(const struct log *log) {
+    for (size_t i = 0; i < log_process_count(log); i++) {
+        const struct log_process *process = log_process_at(log, i);
+        bool is_abort = process->exit == EXIT_SIGNAL && process->exit_value == SIGABRT;
+        if (process->via != VIA_PRELOAD) return true; // followed: the end of its mappings is not seen
+        if (process->exit != EXIT_CLEAN && process->exit != EXIT_UNDERSCORE && process->exit != EXIT_EXEC && !is_abort)
+            return true;
+    }
+    for (size_t i = 0; i < log_loss_count(log); i++) {
+        if (log_loss_at(log, i)->reason == LOSS_MAPPINGS) return true;
+    }
+    for (size_t i = 0; i < log_mapped_count(log); i++) {
+        if (log_mapped_at(log, i)->bytes[MAPPED_MISSED]) return true;
+    }
+    return false;
+}
+
 static void add_process(struct coverage *coverage, const struct log_process *process) {
     coverage->raw_rings += process->raw_rings;
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
@@ -88,6 +107,7 @@ static void add_process(struct coverage *coverage, const struct log_process *pro
 int coverage_finish(struct coverage *coverage, const struct log *log) {
     const struct log_job *job = log_job(log);
     for (size_t i = 0; i < log_process_count(log); i++) add_process(coverage, log_process_at(log, i));
+    coverage->mapped_unknown = coverage->mappings && (log_mapped_count(log) == 0 || missed_mappings(log));
     if (!job->chars_known) return total_from_processes(coverage, log);
     coverage->known = true;
     memcpy(coverage->total, job->chars, sizeof coverage->total);
@@ -128,6 +148,18 @@ static void list_recorded(const struct coverage *coverage, int direction, struct
     add_part(parts, uncounted, (struct coverage_part){COVERAGE_RECORDED, direction, uncounted, by_rings});
 }
 
+static void list_mapped(const struct coverage *coverage, struct coverage_parts *parts) {
+    static const struct coverage_part row[] = {
+        [MAPPED_READ] = {COVERAGE_ESTIMATED, DIRECTION_READ, 0, "through mappings of files (mmap): pages brought in"},
+        [MAPPED_DIRTY] = {COVERAGE_ESTIMATED, DIRECTION_WRITE, 0, "through shared mappings: pages changed"},
+    };
+    for (unsigned kind = 0; kind < sizeof row / sizeof *row; kind++) { // copies reach no file
+        struct coverage_part part = row[kind];
+        part.bytes = coverage->mapped[kind];
+        add_part(parts, part.bytes, part);
+    }
+}
+
 void coverage_list(const struct coverage *coverage, bool is_damaged, struct coverage_parts *parts) {
     static const char loading[] = "loading the programs, and the recorder itself",
                       damaged[] = "damaged parts that could not be read, and " COVERAGE_REMAINDER,
@@ -148,5 +180,6 @@ void coverage_list(const struct coverage *coverage, bool is_damaged, struct cove
         add_part(parts, bytes, (struct coverage_part){COVERAGE_UNSEEN, direction, bytes, unseen});
     }
     add_part(parts, coverage->raw_rings, (struct coverage_part){COVERAGE_UNSEEN, -1, 0, rings});
-    add_part(parts, coverage->mappings, (struct coverage_part){COVERAGE_UNSEEN, -1, 0, mappings});
+    add_part(parts, coverage->mapped_unknown, (struct coverage_part){COVERAGE_UNSEEN, -1, 0, mappings});
+    list_mapped(coverage, parts);
 }

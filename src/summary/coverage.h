@@ -18,6 +18,8 @@ struct coverage {
     uint64_t loading[DIRECTION_COUNT]; // before the recorder was loaded
     uint64_t raw_rings;                // io_urings made without liburing: nothing counts their bytes
     uint64_t mappings;                 // file mappings: nothing counts the bytes accessed through them
+    uint64_t mapped[MAPPED_KINDS];     // an estimate of these
+    bool mapped_unknown;               // some are not in the estimate
 };
 
 // Adds the bytes of one record. The caller adds all records of log_stats before coverage_finish.
@@ -32,7 +34,7 @@ bool coverage_fraction(const struct coverage *coverage, unsigned direction, doub
 // Bytes that the kernel counted and nothing above explains; 0 if nothing is missing.
 uint64_t coverage_remainder(const struct coverage *coverage, unsigned direction);
 
-enum coverage_kind { COVERAGE_RECORDED, COVERAGE_LEFT_OUT, COVERAGE_UNSEEN };
+enum coverage_kind { COVERAGE_RECORDED, COVERAGE_LEFT_OUT, COVERAGE_UNSEEN, COVERAGE_ESTIMATED };
 
 struct coverage_part {
     enum coverage_kind kind;
@@ -42,7 +44,7 @@ struct coverage_part {
 };
 
 struct coverage_parts {
-    struct coverage_part part[DIRECTION_COUNT * (LEFT_OUT_COUNT + 5) + 2];
+    struct coverage_part part[DIRECTION_COUNT * (LEFT_OUT_COUNT + 5) + 2 + MAPPED_KINDS];
     size_t count;
     char stdio_reason[DIRECTION_COUNT][160];
 };

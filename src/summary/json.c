@@ -148,9 +148,12 @@ static void write_mpi(struct json_out *json, const struct summary *summary, cons
 
 static void write_file(struct json_out *json, const struct summary *summary, const struct summary_file *file) {
     json_object(json);
-    json_members(json, m_text("name", file->file->name), m_number("bytes_read", file->bytes[DIRECTION_READ]),
-                 m_number("bytes_written", file->bytes[DIRECTION_WRITE]), m_number("opens", file->opens),
-                 m_number_if("ranks", summary->rank_count, file->ranks), m_number("processes", file->processes));
+    json_members(
+        json, m_text("name", file->file->name), m_number("bytes_read", file->bytes[DIRECTION_READ]),
+        m_number("bytes_written", file->bytes[DIRECTION_WRITE]), m_number("opens", file->opens),
+        m_number_if("ranks", summary->rank_count, file->ranks), m_number("processes", file->processes),
+        m_number("mapped_read", file->mapped[MAPPED_READ]), m_number("mapped_dirty", file->mapped[MAPPED_DIRTY]),
+        m_number("mapped_copied", file->mapped[MAPPED_COPIED]), m_number("mapped_missed", file->mapped[MAPPED_MISSED]));
     json_key(json, "mpi");
     if (mpi_files_has(&summary->mpi_files, file->file)) {
         write_mpi(json, summary, file->file);
@@ -245,6 +248,7 @@ static void write_coverage(struct json_out *json, const struct summary *summary)
     coverage_list(coverage, summary->is_damaged, &parts);
     write_parts(json, "unseen", COVERAGE_UNSEEN, &parts);
     write_parts(json, "left_out", COVERAGE_LEFT_OUT, &parts);
+    write_parts(json, "estimated", COVERAGE_ESTIMATED, &parts);
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
         for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++)
             key_number_if(json, sums[i].key[direction], sums[i].known, sums[i].bytes[direction]);

@@ -39,7 +39,22 @@ static int compare_files(const void *a, const void *b) {
     uint64_t left_bytes = left->bytes[DIRECTION_READ] + left->bytes[DIRECTION_WRITE];
     uint64_t right_bytes = right->bytes[DIRECTION_READ] + right->bytes[DIRECTION_WRITE];
     if (left_bytes != right_bytes) return left_bytes < right_bytes ? 1 : -1;
+    if (left->mapped[MAPPED_READ] != right->mapped[MAPPED_READ])
+        return left->mapped[MAPPED_READ] < right->mapped[MAPPED_READ] ? 1 : -1;
     return strcmp(left->file->name, right->file->name);
+}
+
+static void add_mapped(struct summary *summary) {
+    for (size_t i = 0; i < log_mapped_count(summary->log); i++) {
+        const struct log_mapped *mapped = log_mapped_at(summary->log, i);
+        if (!mapped->file) continue;
+        struct summary_file *file = &summary->files[log_file_index(summary->log, mapped->file)];
+        file->file = mapped->file;
+        for (unsigned kind = 0; kind < MAPPED_KINDS; kind++) {
+            file->mapped[kind] += mapped->bytes[kind];
+            summary->coverage.mapped[kind] += mapped->bytes[kind];
+        }
+    }
 }
 
 static void list_files(struct summary *summary) {
@@ -104,6 +119,7 @@ int summary_begin(struct summary *summary, const struct summary_source *source, 
 }
 
 int summary_finish(struct summary *summary) {
+    add_mapped(summary);
     list_files(summary);
     FORWARD(summary_finish_processes(summary));
     FORWARD(summary_comms_find(&summary->comms, summary->log));

@@ -19,6 +19,7 @@ struct summary_source {
 struct summary_file {
     const struct log_file *file;
     uint64_t bytes[DIRECTION_COUNT];
+    uint64_t mapped[MAPPED_KINDS]; // through mappings: an estimate
     uint64_t opens;
     uint64_t processes;
     uint64_t ranks;

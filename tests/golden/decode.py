@@ -63,7 +63,7 @@ MAX_OPEN = MAX_ATTRIBUTES = ATTRIBUTE_LIMIT = 32
 OTHER_FILE, CALL_TIME, PARENT_STREAM, PARENT_NUMBER, OWN_STREAM, OWN_NUMBER, TICK = 4, 5, 6, 7, 15, 16, 17
 PRINTED_ATTRIBUTES = {0: 'flags', 1: 'mode', 2: 'fd', 3: 'file_size', 8: 'whence', 9: 'pieces', 10: 'view_offset',
                       11: 'comm_size', 12: 'etype_bytes', 13: 'filetype_bytes', 14: 'filetype_extent',
-                      23: 'comm'}
+                      23: 'comm', 27: 'mapped_read', 28: 'mapped_dirty', 29: 'mapped_copied'}
 SELECTION_NUMBER, DATASET_NUMBER, IS_COLLECTIVE = 24, 25, 26
 HAS_HINTS, HINTS_NUMBER, ETYPE, FILETYPE, MEMORY_TYPE = 18, 19, 20, 21, 22
 ACCESS_MODES = ('CREATE', 'RDONLY', 'WRONLY', 'RDWR', 'DELETE_ON_CLOSE', 'UNIQUE_OPEN', 'EXCL', 'APPEND', 'SEQUENTIAL')

@@ -1,11 +1,15 @@
-// Probes of memory mappings of files. They see what is mapped, synced and unmapped, not the program's loads and stores.
-// Anonymous mappings pass through.
+// Probes of memory mappings of files. They see what is mapped, synced and unmapped, not the program's loads and stores:
+// what these moved is estimated from what the kernel says about the pages before they are unmapped or synced, and at
+// the end of the process. Anonymous mappings pass through.
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
+#include "fmt/fields.h"
 #include "rec/asking.h"
 #include "rec/memory.h"
 #include "rec/probe/probe.h"
+#include "rec/smaps.h"
 #include "rec/spill.h"
 
 enum { MAPPINGS = 4096 };
@@ -61,6 +65,137 @@ static void cut(uintptr_t start, uintptr_t end) {
     }
 }
 
+// --- what was moved through mappings
+
+// The bytes of a file in the spill file: they count even if the process is killed later. NULL without room.
+static uint64_t *file_sums(struct file *file) {
+    struct fields_out out;
+    if (file->mapped && file->mapped_generation == recorder.generation) return file->mapped;
+    if (!spill_begin_record(&out, 64)) return NULL;
+    fields_begin(&out, RECORD_MAPPED);
+    fields_number(&out, MAPPED_FILE, file->id);
+    fields_bytes(&out, MAPPED_SUMS, (const uint64_t[MAPPED_KINDS]){0}, MAPPED_KINDS * sizeof(uint64_t));
+    file->mapped = (uint64_t *)(out.at - MAPPED_KINDS * sizeof(uint64_t));
+    file->mapped_generation = recorder.generation;
+    fields_end(&out); // moves nothing: the length of so short a record takes one byte
+    spill_end_record(&out);
+    files_announce(file);
+    return file->mapped;
+}
+
+static void add_to_file(struct file *file, const uint64_t bytes[MAPPED_KINDS]) {
+    uint64_t any = 0;
+    for (int i = 0; i < MAPPED_KINDS; i++) any |= bytes[i];
+    if (!any) return;
+    uint64_t *sums = file_sums(file);
+    for (int i = 0; sums && i < MAPPED_KINDS; i++) {
+        uint64_t sum; // need not be aligned
+        memcpy(&sum, &sums[i], sizeof sum);
+        sum = (int64_t)bytes[i] < 0 && sum < -bytes[i] ? 0 : sum + bytes[i];
+        memcpy(&sums[i], &sum, sizeof sum);
+    }
+}
+
+struct estimate {
+    uintptr_t start; // of what is unmapped or synced
+    uintptr_t end;
+    bool is_sync;
+    bool is_undone;               // the process goes on after all: takes back what was added
+    const struct file *file;      // whose bytes are of interest
+    uint64_t bytes[MAPPED_KINDS]; // of that file
+};
+
+// The kernel joins mappings that continue each other: each has its share of the area.
+static void add_share(struct estimate *e, struct file *file, const struct smaps_area *area, uintptr_t bytes) {
+    double share = (double)bytes / (double)(area->end - area->start);
+    uint64_t part[MAPPED_KINDS] = {0};
+    if (!e->is_sync) part[MAPPED_READ] = (uint64_t)((double)area->resident * share);
+    if (!e->is_sync && !area->is_shared) part[MAPPED_COPIED] = (uint64_t)((double)area->copied * share);
+    // Without the right to write, others have changed the pages.
+    if (area->is_shared && area->is_writable) part[MAPPED_DIRTY] = (uint64_t)((double)area->dirty * share);
+    for (int i = 0; e->is_undone && i < MAPPED_KINDS; i++) part[i] = -part[i];
+    add_to_file(file, part);
+    for (int i = 0; file == e->file && i < MAPPED_KINDS; i++) e->bytes[i] += part[i];
+}
+
+static uintptr_t later(uintptr_t a, uintptr_t b) { return a > b ? a : b; }
+static uintptr_t earlier(uintptr_t a, uintptr_t b) { return a < b ? a : b; }
+
+static bool add_area(void *context, const struct smaps_area *area) {
+    const uintptr_t page_bytes = 4096;
+    struct estimate *e = context;
+    if (area->start >= e->end) return false;
+    if (area->end <= e->start || !area->resident) return true;
+    spin_lock(&lock);
+    for (unsigned i = 0; i < atomic_load(&mapping_count); i++) {
+        const struct mapping *m = &mappings[i];
+        uintptr_t start = later(later(m->start, e->start), area->start);
+        uintptr_t end = earlier(earlier((m->end + page_bytes - 1) & -page_bytes, e->end), area->end);
+        if (m->start && start < end) add_share(e, m->file, area, end - start);
+    }
+    spin_unlock(&lock);
+    return true;
+}
+
+// All mappings whose pages the call concerns have no estimate.
+static void count_missed(const struct estimate *e) {
+    spin_lock(&lock);
+    for (unsigned i = 0; i < atomic_load(&mapping_count); i++) {
+        const struct mapping *m = &mappings[i];
+        if (m->start && m->start < e->end && m->end > e->start)
+            add_to_file(m->file, (const uint64_t[MAPPED_KINDS]){[MAPPED_MISSED] = 1});
+    }
+    spin_unlock(&lock);
+}
+
+// The kernel walks all pages of the process for this. Programs that map and unmap all the time must not wait for it: it
+// takes at most a fiftieth of their time, after the first ten milliseconds. The others are counted. The caller has
+// claimed its thread.
+static bool estimate(struct estimate *e) {
+    enum { FIRST_UNITS = 2000000, PART_OF_TIME = 50 };
+    PER_PROCESS static _Atomic uint32_t walking;
+    PER_PROCESS static uint64_t spent_units;
+    PER_PROCESS static uint32_t spent_generation;
+    bool known = false;
+    if (atomic_load(&mapping_count) == 0) return true;
+    if (spin_try(&walking)) {
+        uint64_t now = event_clock_now();
+        if (spent_generation != recorder.generation) spent_units = 0;
+        spent_generation = recorder.generation;
+        known = spent_units <= FIRST_UNITS + (now - recorder.spill->start.units) / PART_OF_TIME;
+        known = known && smaps_walk(add_area, e);
+        spent_units += event_clock_now() - now;
+        spin_unlock(&walking);
+    }
+    if (!known) count_missed(e);
+    return known;
+}
+
+PER_PROCESS static bool end_is_estimated;
+
+static bool estimate_all(bool is_undone) {
+    struct estimate all = {.end = UINTPTR_MAX & ~(uintptr_t)4095, .is_undone = is_undone};
+    return estimate(&all);
+}
+
+void mappings_end(void) { end_is_estimated = estimate_all(false); }
+
+void mappings_resume(void) {
+    if (end_is_estimated) estimate_all(true);
+    end_is_estimated = false;
+}
+
+// Before the call: afterwards the pages are gone, or clean.
+static void estimate_call(struct probe *p, const void *address, size_t len, bool is_sync) {
+    uintptr_t start = (uintptr_t)address;
+    struct estimate e = {
+        .start = start, .end = (start + len + 4095) & ~(uintptr_t)4095, .is_sync = is_sync, .file = p->file};
+    p->mapped_known = estimate(&e);
+    memcpy(p->mapped, e.bytes, sizeof p->mapped);
+}
+
+// --- probes
+
 bool enter_mmap(struct probe *p, int fd, int flags) {
     p->thread = recorder_thread();
     if (!p->thread) return false;
@@ -99,6 +234,7 @@ bool enter_mapping(struct probe *p, const void *address) {
     p->file = found ? found->file : NULL;
     p->serial = found ? found->serial : 0;
     p->offset = found ? found->offset + ((uintptr_t)address - found->start) : 0;
+    p->mapped_known = false;
     spin_unlock(&lock);
     emit_unclaim(p->thread);
     p->start = event_clock_now();
@@ -108,6 +244,9 @@ bool enter_mapping(struct probe *p, const void *address) {
 static void emit_mapping(struct probe *p, uint32_t call, size_t len, int error, uint64_t end) {
     struct emission e;
     emit_start(&e, probe_event(p, call, p->offset, len, end), p->file, p->serial);
+    for (uint32_t i = 0; p->mapped_known && i < MAPPED_MISSED; i++) {
+        if (p->mapped[i]) emit_attribute(&e, ATTRIBUTE_MAPPED_READ + i, p->mapped[i]);
+    }
     emit_result(&e, error ? -1 : 0, 0, error);
     emit_slowly(p->thread, &e);
 }
@@ -116,11 +255,35 @@ static void emit_mapping(struct probe *p, uint32_t call, size_t len, int error, 
 bool enter_munmap(struct probe *p, const void *address, size_t len) {
     if (!enter_mapping(p, address)) return false;
     if (emit_claim(p->thread)) {
+        estimate_call(p, address, len, false);
         spin_lock(&lock);
         cut((uintptr_t)address, (uintptr_t)address + len);
         spin_unlock(&lock);
         emit_unclaim(p->thread);
     }
+    p->start = event_clock_now();
+    return true;
+}
+
+// MS_ASYNC leaves the pages as they are: they count later.
+bool enter_msync(struct probe *p, const void *address, size_t len, int flags) {
+    if (!enter_mapping(p, address)) return false;
+    if (flags & MS_SYNC && emit_claim(p->thread)) {
+        estimate_call(p, address, len, true);
+        emit_unclaim(p->thread);
+    }
+    p->start = event_clock_now();
+    return true;
+}
+
+// A mapping that becomes shorter loses the pages at its end.
+bool enter_mremap(struct probe *p, const void *address, size_t len, size_t new_len) {
+    if (!enter_mapping(p, address)) return false;
+    if (new_len < len && emit_claim(p->thread)) {
+        estimate_call(p, (const char *)address + new_len, len - new_len, false);
+        emit_unclaim(p->thread);
+    }
+    p->start = event_clock_now();
     return true;
 }
 

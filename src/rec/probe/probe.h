@@ -18,6 +18,8 @@ struct probe {
             struct file *file;
             uint32_t serial;
             uint64_t offset; // in the file, of the address
+            bool mapped_known;
+            uint64_t mapped[MAPPED_KINDS]; // bytes that were moved through the pages
         };
         struct {              // stdio
             uint64_t left;    // bytes in the read buffer before the call
@@ -181,6 +183,12 @@ bool enter_dir(struct probe *p, DIR *dir);
 bool enter_mmap(struct probe *p, int fd, int flags);
 bool enter_mapping(struct probe *p, const void *address);
 bool enter_munmap(struct probe *p, const void *address, size_t len);
+bool enter_msync(struct probe *p, const void *address, size_t len, int flags);
+bool enter_mremap(struct probe *p, const void *address, size_t len, size_t new_len);
+// The process ends: estimates what was moved through all mappings. And it goes on after all. The caller has claimed its
+// thread.
+void mappings_end(void);
+void mappings_resume(void);
 bool enter_copy(struct probe *p, int in, int out);
 
 void leave_open(struct probe *p, uint32_t call, int dirfd, const char *path, int flags, mode_t mode, int result);
