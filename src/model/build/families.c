@@ -26,17 +26,16 @@ struct extent {
     int64_t start_ns, end_ns;
 };
 
-// Returns the time in these operations of one thread. Those in progress at the same time count once: the read and the
-// write of a copy, and asynchronous transfers.
+// The read and the write of one copy have the same times, which count once.
 static int64_t extend(struct extent *extent, const struct op_time *time, size_t first, size_t end) {
-    int64_t sum_ns = 0, until_ns = INT64_MIN;
+    int64_t sum_ns = 0;
     for (size_t i = first; i < end; i++) {
-        int64_t start_ns = time[i].start_ns, end_ns = start_ns + time[i].duration_ns;
-        if (start_ns < extent->start_ns) extent->start_ns = start_ns;
+        int64_t end_ns = time[i].start_ns + time[i].duration_ns;
+        if (time[i].start_ns < extent->start_ns) extent->start_ns = time[i].start_ns;
         if (end_ns > extent->end_ns) extent->end_ns = end_ns;
-        if (end_ns <= until_ns) continue;
-        sum_ns += end_ns - (start_ns > until_ns ? start_ns : until_ns);
-        until_ns = end_ns;
+        bool is_half =
+            i > first && time[i].start_ns == time[i - 1].start_ns && time[i].duration_ns == time[i - 1].duration_ns;
+        sum_ns += is_half ? 0 : time[i].duration_ns;
     }
     return sum_ns;
 }
