@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/follower.h"
 #include "base/human.h"
 #include "base/locate.h"
 #include "doctor/trial.h"
@@ -82,7 +83,9 @@ static bool is_installed(struct doctor_check *check, const char *prefix, const c
 void doctor_library(struct doctor_check *check) {
     struct trial trial;
     char path[PATH_MAX], preload[PATH_MAX + 16], line[256];
-    if (!is_installed(check, "libioseer", ".so", path) || !trial_prepare(&trial, check)) return;
+    // The last one is the library.
+    bool is_complete = is_installed(check, FOLLOWER_NAME, "", path) && is_installed(check, "libioseer", ".so", path);
+    if (!is_complete || !trial_prepare(&trial, check)) return;
     snprintf(preload, sizeof preload, "LD_PRELOAD=%s", path);
     char *arguments[] = {trial.ioseer, "--version", NULL}, *environment[] = {preload, NULL};
     int status = trial_run(&trial, arguments, environment);
