@@ -75,7 +75,8 @@ def shim_body(tables, call, real_call, cast=''):
     enter, leave = tables.probe_calls(call)
     unlocks = ' __attribute__((cleanup(stdio_unlock)))' if call.probe.startswith('stdio_') else ''
     is_library = call.layer in LIBRARY_LAYERS
-    yield f"    struct {f'{call.layer}_probe' if is_library else 'probe'} probe{unlocks};"
+    kind = call.probe.partition('_')[0]
+    yield f"    struct {f'{kind}_probe' if is_library else 'probe'} probe{unlocks};"
     if unlocks:
         yield '    probe.locked = NULL;'
     yield f"    probe.caller = {'system_call_caller' if cast else '(uintptr_t)__builtin_return_address(0)'};"

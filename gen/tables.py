@@ -15,8 +15,9 @@ KEYWORDS = {'as': None, 'alias': None, 'sys': None, 'traits': None, 'with': None
             'pointer': 'explicit shared', 'form': 'split half', 'effect': 'lookup ask stat create remove rename link change',
             'for': 'directory link', 'sizes': 'set fill', 'partner': 'all from_root to_root send receive both'}
 # Layers whose functions come from libraries of which a process may have several (src/rec/library.h).
-LIBRARY_LAYERS = ['hdf5']
+LIBRARY_LAYERS = ['hdf5', 'pnetcdf']
 
+LIST = re.compile(r'^list (?P<name>\w+) *= (?P<words>\S+)$')
 CHOICE = re.compile(r'\{(\w+):([^{}]*)\}')
 
 
@@ -148,15 +149,22 @@ def parse_options(words, where):
 
 class Tables:
     def __init__(self, folder):
-        self.calls, self.events, self.probes = [], [], {}
+        self.calls, self.events, self.probes, self.lists = [], [], {}, {}
         for path in sorted(folder.glob('*.calls')):
             for number, line in enumerate(path.read_text().splitlines(), 1):
-                for row in expand(line.split('#')[0].strip()):
+                for row in expand(self.put_lists(line.split('#')[0].strip())):
                     self.read_line(path.stem, row, f'{path.name}:{number}')
         self.lock = folder / 'ids.lock'
         self.ids = dict((name, int(i)) for i, name in (l.split() for l in self.lock.read_text().splitlines()))
         self.mpi = [c for c in self.calls if c.layer == 'mpiio']
         self.exported = [c for c in self.calls if not c.is_sys and c.layer != 'mpiio']
+
+    def put_lists(self, line):
+        """`{T:types}` stands for the choices of a line `list types = text|schar|…`."""
+        if match := LIST.match(line):
+            self.lists[match['name']] = match['words']
+            return ''
+        return CHOICE.sub(lambda match: f'{{{match[1]}:{self.lists.get(match[2], match[2])}}}', line)
 
     def read_line(self, layer, line, where):
         if not line:

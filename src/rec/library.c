@@ -10,15 +10,19 @@
 
 #define NAME(name) #name,
 static const char *const hdf5_names[] = {HDF5_FUNCTIONS(NAME)};
+static const char *const pnetcdf_names[] = {PNETCDF_FUNCTIONS(NAME)};
 #undef NAME
 
+#define LENGTH(list) (sizeof(list) / sizeof *(list))
 static const struct kind {
+    unsigned layer;
     const char *landmark; // every library of the kind defines it
     const char *const *name;
     size_t names;
     void (*start)(struct library *library); // sets the state
 } kinds[LIBRARY_KINDS] = {
-    [LIBRARY_HDF5] = {"H5get_libversion", hdf5_names, sizeof hdf5_names / sizeof *hdf5_names, hdf5_start},
+    [LIBRARY_HDF5] = {LAYER_HDF5, "H5get_libversion", hdf5_names, LENGTH(hdf5_names), hdf5_start},
+    [LIBRARY_PNETCDF] = {LAYER_PNETCDF, "ncmpi_inq_libvers", pnetcdf_names, LENGTH(pnetcdf_names), nc_start},
 };
 
 const struct library_caller *_Atomic library_callers[LIBRARY_KINDS];
@@ -146,7 +150,7 @@ static long missing(void) { return -1; }
 static struct library *make(enum library_kind kind, const struct link_map *map) {
     struct library *library = memory_alloc(sizeof *library + kinds[kind].names * sizeof library->function[0]);
     if (!library) return NULL;
-    *library = (struct library){.map = map};
+    *library = (struct library){.map = map, .layer = kinds[kind].layer};
     // Another preloaded library may stand between this one and the only library.
     bool is_only = map && real_only(kinds[kind].landmark);
     for (size_t i = 0; i < kinds[kind].names; i++) {

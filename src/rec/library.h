@@ -1,6 +1,6 @@
-// Libraries above MPI-IO whose functions the recorder exports: HDF5. A process may have several builds of one, each
-// bound to a part of the program (Python modules with their own). A shim must call the library that its caller is bound
-// to, because the ids of one mean nothing to another.
+// Libraries above MPI-IO whose functions the recorder exports: HDF5, PnetCDF. A process may have several builds of one,
+// each bound to a part of the program (Python modules with their own). A shim must call the library that its caller is
+// bound to, because the ids of one mean nothing to another.
 #pragma once
 
 #include <stdbool.h>
@@ -8,12 +8,13 @@
 
 #include "rec/recorder.h"
 
-enum library_kind { LIBRARY_HDF5, LIBRARY_KINDS };
+enum library_kind { LIBRARY_HDF5, LIBRARY_PNETCDF, LIBRARY_KINDS };
 
 struct link_map;
 
 struct library {
     struct library *next;       // of the same kind
+    unsigned layer;             // of its calls
     const struct link_map *map; // NULL: no such library is loaded; its functions all fail
     void *symbols;              // for library_symbol()
     void *state;                // of the probes; NULL: calls pass through unrecorded
@@ -45,7 +46,9 @@ void *library_symbol(const struct library *library, const char *name);
 // For dlsym: whether the name belongs to such a library, whether the process has one, and whether a shim called from
 // anywhere would call this function.
 // The first runs before sanitizers have started, so it calls nothing.
-static inline bool library_has_name(const char *name) { return name[0] == 'H' && name[1] == '5'; }
+static inline bool library_has_name(const char *name) {
+    return (name[0] == 'H' && name[1] == '5') || (name[0] == 'n' && name[1] == 'c');
+}
 bool library_is_here(const char *name);
 bool library_is_real(const char *name, const void *function);
 

@@ -7,6 +7,7 @@
 
 #include "rec/async/pending.h"
 #include "rec/hdf5/hdf5.h"
+#include "rec/netcdf/netcdf.h"
 #include "rec/probe/probe.h"
 #include "rec/real.h"
 #include "rec/stdio/stdio.h"

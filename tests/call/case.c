@@ -82,7 +82,8 @@ void *case_symbol_named(const char *name) {
     void *found = dlsym(RTLD_DEFAULT, name);
     // The recorder exports every name, also those that only another libc has. dlsym does not find those of a library
     // that the program does not have.
-    bool is_library = !strncmp(name, "io_", 3) || !strncmp(name, "__io_", 5) || !strncmp(name, "H5", 2);
+    bool is_library =
+        !strncmp(name, "io_", 3) || !strncmp(name, "__io_", 5) || !strncmp(name, "H5", 2) || !strncmp(name, "nc", 2);
     if (!found || (!is_library && !dlsym(libc, name))) {
         case_skip(is_library ? "not in this library" : "not in this libc");
         return NULL;

@@ -17,10 +17,12 @@ import tempfile
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 IOSEER = os.path.join(os.environ.get('IOSEER_BUILD', str(SOURCE / 'build')), 'ioseer')
 TIMEOUT_SECONDS = 60
+ABOVE = ('hdf5', 'pnetcdf', 'netcdf')
 COMPARED = ['op', 'file', 'offset', 'size', 'result', 'errno']
 LIBRARIES = {'libaio': lambda name: name.startswith('io_') and 'uring' not in name,
              'liburing': lambda name: 'io_uring' in name,
-             'HDF5': lambda name: name.startswith('H5')}
+             'HDF5': lambda name: name.startswith('H5'),
+             'PnetCDF': lambda name: name.startswith('ncmpi_')}
 sys.path.insert(0, str(SOURCE / 'gen'))
 import gen  # noqa: E402
 
@@ -89,7 +91,7 @@ def without_inner(events):
     """Of calls above MPI-IO, what they contain is not looked at; an object's name is FILE:OBJECT."""
     inner, kept = set(), []
     for event in events:
-        if event['parent'] in inner or event['layer'] == 'hdf5':
+        if event['parent'] in inner or event['layer'] in ABOVE:
             inner.add(event['id'])
         if event['parent'] not in inner:
             file = f'{event["file"]}:{event["object"]}' if event['object'] else event['file']

@@ -63,8 +63,15 @@ static const struct flag hdf5_flags[] = {
     {"H5F_ACC_SWMR_WRITE", 32}, {"H5F_ACC_SWMR_READ", 64}, {NULL, 0},
 };
 
+static const struct flag netcdf_flags[] = {
+    {"NC_WRITE", 0x1},       {"NC_NOCLOBBER", 0x4},       {"NC_DISKLESS", 0x8},
+    {"NC_64BIT_DATA", 0x20}, {"NC_CLASSIC_MODEL", 0x100}, {"NC_64BIT_OFFSET", 0x200},
+    {"NC_SHARE", 0x800},     {"NC_NETCDF4", 0x1000},      {NULL, 0},
+};
+
 static const struct flag *flags_of(unsigned layer) {
     if (layer == LAYER_HDF5) return hdf5_flags;
+    if (layer == LAYER_PNETCDF) return netcdf_flags;
     return layer == LAYER_MPIIO ? mpi_flags : posix_flags;
 }
 

@@ -15,15 +15,23 @@ static struct pending **head_of(const void *context, uint64_t id) {
     return &bucket[mixed >> 56];
 }
 
+static struct pending *take_entry(struct pending **at) {
+    struct pending *entry = *at;
+    *at = entry->next;
+    return entry;
+}
+
+static void give_back(struct pending *entry) {
+    entry->next = spare;
+    spare = entry;
+}
+
 // Removes the entry with that id, if there is one.
 static bool remove_entry(const void *context, uint64_t id, struct pending *out) {
     for (struct pending **at = head_of(context, id); *at; at = &(*at)->next) {
-        struct pending *entry = *at;
-        if (entry->context != context || entry->id != id) continue;
-        *out = *entry;
-        *at = entry->next;
-        entry->next = spare;
-        spare = entry;
+        if ((*at)->context != context || (*at)->id != id) continue;
+        *out = **at;
+        give_back(take_entry(at));
         return true;
     }
     return false;
@@ -105,6 +113,53 @@ bool pending_remove(struct thread *thread, const void *context, uint64_t id, str
     return found;
 }
 
+void pending_take_group(struct thread *thread, const struct pending_group *group, struct pending **list) {
+    while (*list) list = &(*list)->next;
+    if (!emit_claim(thread)) return;
+    spin_lock(&lock);
+    for (unsigned i = 0; i < BUCKETS; i++) {
+        for (struct pending **at = &bucket[i]; *at;) {
+            bool is_wanted = (*at)->context == group->context && (*at)->id >> 32 == group->number &&
+                             (!group->class || call_table[(*at)->call].class == group->class);
+            if (!is_wanted) {
+                at = &(*at)->next;
+                continue;
+            }
+            *list = take_entry(at);
+            (*list)->next = NULL;
+            list = &(*list)->next;
+        }
+    }
+    spin_unlock(&lock);
+    emit_unclaim(thread);
+}
+
+void pending_take(struct thread *thread, const void *context, uint64_t id, struct pending **list) {
+    while (*list) list = &(*list)->next;
+    if (!emit_claim(thread)) return;
+    spin_lock(&lock);
+    struct pending **at = head_of(context, id);
+    while (*at && ((*at)->context != context || (*at)->id != id)) at = &(*at)->next;
+    if (*at) {
+        *list = take_entry(at);
+        (*list)->next = NULL;
+    }
+    spin_unlock(&lock);
+    emit_unclaim(thread);
+}
+
+void pending_give_back(struct thread *thread, struct pending *list) {
+    if (!emit_claim(thread)) return; // they are lost, a few bytes
+    spin_lock(&lock);
+    while (list) {
+        struct pending *next = list->next;
+        give_back(list);
+        list = next;
+    }
+    spin_unlock(&lock);
+    emit_unclaim(thread);
+}
+
 uint64_t pending_vector_bytes(const struct iovec *iov, uint64_t count) {
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < count; i++) bytes += iov[i].iov_len;
@@ -148,6 +203,8 @@ void pending_emit(struct thread *thread, const struct pending *what, int64_t res
     if (what->tick) emit_attribute(&e, ATTRIBUTE_TICK, what->tick);
     if (what->has_view) emit_attribute(&e, ATTRIBUTE_VIEW_OFFSET, what->view_offset);
     if (what->datatype) emit_attribute(&e, ATTRIBUTE_DATATYPE, what->datatype);
+    if (what->selection) emit_attribute(&e, ATTRIBUTE_SELECTION, what->selection);
+    if (what->is_collective) emit_attribute(&e, ATTRIBUTE_COLLECTIVE, 1);
     emit_result(&e, error ? -1 : result, transfers ? (int64_t)what->size : 0, error);
     emit_slowly(thread, &e);
 }

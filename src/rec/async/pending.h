@@ -24,7 +24,9 @@ struct pending {
     uint64_t tick;       // 0 without MPI
     uint64_t view_offset;
     bool has_view;
-    uint32_t datatype; // RECORD_DATATYPE of memory that is not contiguous; else 0
+    uint32_t datatype;  // RECORD_DATATYPE of memory that is not contiguous; else 0
+    uint32_t selection; // RECORD_SELECTION of a transfer above MPI-IO; else 0
+    bool is_collective; // it was completed by a collective call
     bool has_offset;
     bool unique; // the queue uses an id for one transfer at a time: an older entry with this id is lost
     bool unaligned;
@@ -43,6 +45,18 @@ struct pending *pending_choose(struct pending **choices, unsigned count, const s
                                uint64_t size);
 // Removes one; false if there is none.
 bool pending_remove(struct thread *thread, const void *context, uint64_t id, struct pending *out);
+
+// Take transfers out and append them to a list, to which they belong until they are given back. A group has its number
+// in the upper half of the id; without a class it is all of them.
+struct pending_group {
+    const void *context;
+    uint32_t number;
+    unsigned class;
+};
+void pending_take(struct thread *thread, const void *context, uint64_t id, struct pending **list);
+void pending_take_group(struct thread *thread, const struct pending_group *group, struct pending **list);
+void pending_give_back(struct thread *thread, struct pending *list);
+
 // Writes the event of a completed transfer. The result is as the call reports it; negative: -errno.
 void pending_emit(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time);
 

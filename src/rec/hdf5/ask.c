@@ -188,7 +188,7 @@ uint64_t hdf5_ask_chunk_bytes(const struct hdf5_probe *p, hid_t dataset, const h
 
 // --- dataspaces
 
-static void ask_hyperslab(const struct questions *ask, hid_t space, struct hdf5_selection *out) {
+static void ask_hyperslab(const struct questions *ask, hid_t space, struct selection *out) {
     hsize_t start[HDF5_MAX_RANK];
     out->kind = SELECTION_IRREGULAR;
     if (ask->H5Sis_regular_hyperslab(space) > 0 &&
@@ -201,7 +201,7 @@ static void ask_hyperslab(const struct questions *ask, hid_t space, struct hdf5_
 }
 
 // The bounds include the offset of H5Soffset_simple.
-static void ask_bounds(const struct questions *ask, hid_t space, struct hdf5_selection *out) {
+static void ask_bounds(const struct questions *ask, hid_t space, struct selection *out) {
     hsize_t last[HDF5_MAX_RANK];
     if (ask->H5Sget_select_bounds(space, out->start, last) < 0) memset(out->start, 0, sizeof out->start);
     for (unsigned i = 0; i < out->rank && out->kind != SELECTION_REGULAR; i++) {
@@ -210,7 +210,7 @@ static void ask_bounds(const struct questions *ask, hid_t space, struct hdf5_sel
     }
 }
 
-void hdf5_ask_space(const struct hdf5_probe *p, hid_t space, struct hdf5_selection *out) {
+void hdf5_ask_space(const struct hdf5_probe *p, hid_t space, struct selection *out) {
     const struct questions *ask = questions(p);
     out->kind = SELECTION_UNKNOWN;
     if (ask->H5Iget_type(space) != TYPE_DATASPACE) return;

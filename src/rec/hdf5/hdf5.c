@@ -51,6 +51,14 @@ bool hdf5_enter_release(struct hdf5_probe *p, hid_t id) {
     return begin(p);
 }
 
+// Sets offset, size and shape of a transfer, in elements as the file has them.
+static void place(struct hdf5_probe *p, struct hdf5_id *dataset, const struct selection *selection) {
+    p->has_offset = selection->kind > SELECTION_NONE;
+    p->offset = selection_first(selection) * dataset->bytes;
+    p->size = selection_points(selection) * dataset->bytes;
+    p->shape = selection_number(&dataset->last, selection, dataset->space.can_grow);
+}
+
 bool hdf5_enter_data(struct hdf5_probe *p, hid_t id, hid_t space, hid_t list) {
     enum { ALL = 0 };
     if (!start(p)) return false;
@@ -61,7 +69,7 @@ bool hdf5_enter_data(struct hdf5_probe *p, hid_t id, hid_t space, hid_t list) {
             if (!known) known = hdf5_add(p, HDF5_SPACE, space);
             if (known) hdf5_ask_space(p, space, &known->space);
         }
-        if (known) hdf5_place(p, p->id, &known->space);
+        if (known) place(p, p->id, &known->space);
         p->is_collective = p->id->access.by_mpi && hdf5_list_is_collective(p, list);
     }
     return begin(p);
@@ -285,13 +293,13 @@ void hdf5_leave_space(struct hdf5_probe *p, uint32_t call, int rank, const hsize
     (void)call;
     struct hdf5_id *made = result >= 0 && rank > 0 && rank <= HDF5_MAX_RANK ? hdf5_add(p, HDF5_SPACE, result) : NULL;
     if (!made) return;
-    made->space = (struct hdf5_selection){.kind = SELECTION_ALL, .rank = (uint8_t)rank};
+    made->space = (struct selection){.kind = SELECTION_ALL, .rank = (uint8_t)rank};
     memcpy(made->space.dims, dims, (size_t)rank * sizeof *dims);
 }
 
 static void copy_space(struct hdf5_probe *p, const struct hdf5_id *from, hid_t result) {
     struct hdf5_id *made = from && from->space.kind && result >= 0 ? hdf5_add(p, HDF5_SPACE, result) : NULL;
-    if (made) hdf5_copy_selection(&made->space, &from->space);
+    if (made) selection_copy(&made->space, &from->space);
 }
 
 void hdf5_leave_copied_space(struct hdf5_probe *p, uint32_t call, hid_t from, hid_t result) {
@@ -310,7 +318,7 @@ void hdf5_leave_select(struct hdf5_probe *p, uint32_t call, hid_t space, int op,
     (void)call;
     struct hdf5_id *known = hdf5_find(p, HDF5_SPACE, space);
     if (!known || result < 0) return;
-    struct hdf5_selection *to = &known->space;
+    struct selection *to = &known->space;
     if (op != SELECT_SET || to->kind == SELECTION_UNKNOWN) {
         to->kind = SELECTION_UNKNOWN;
         return;

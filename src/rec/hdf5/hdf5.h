@@ -6,22 +6,9 @@
 #include "rec/call_types.h"
 #include "rec/emit.h"
 #include "rec/library.h"
+#include "rec/selection.h"
 
 enum { HDF5_MAX_RANK = SELECTION_MAX_RANK };
-
-// A dataspace: its extent and the selection in it.
-struct hdf5_selection {
-    uint8_t kind; // enum selection_kind; SELECTION_UNKNOWN: HDF5 must be asked
-    uint8_t rank;
-    bool can_grow;   // in its first dimension
-    uint64_t points; // irregular, single elements, rank 0: number of elements
-    uint64_t blocks; // irregular
-    hsize_t dims[HDF5_MAX_RANK];
-    hsize_t start[HDF5_MAX_RANK]; // from here on: not of SELECTION_ALL and SELECTION_NONE
-    hsize_t stride[HDF5_MAX_RANK];
-    hsize_t count[HDF5_MAX_RANK];
-    hsize_t block[HDF5_MAX_RANK];
-};
 
 // Facts about a file from the property list with which it was opened.
 struct hdf5_access {
@@ -43,12 +30,10 @@ struct hdf5_id {
     uint32_t serial;
     bool left_out, is_dataset;
     struct hdf5_access access;
-    uint64_t bytes;              // of an element of the dataset; of the whole attribute
-    int mode;                    // of a property list: whether transfers are collective
-    uint32_t shape;              // number of `last` in the log
-    uint32_t generation;         // of the spill file that has it
-    struct hdf5_selection space; // of a dataspace; of a dataset, its extent
-    struct hdf5_selection last;  // of the latest transfer of a dataset
+    uint64_t bytes;             // of an element of the dataset; of the whole attribute
+    int mode;                   // of a property list: whether transfers are collective
+    struct selection space;     // of a dataspace; of a dataset, its extent
+    struct selection_memo last; // of the latest transfer of a dataset
 };
 
 struct hdf5_probe {
@@ -85,18 +70,11 @@ bool hdf5_is_valid(const struct hdf5_probe *p, hid_t id);
 struct hdf5_id *hdf5_object(struct hdf5_probe *p, hid_t id);
 bool hdf5_list_is_collective(struct hdf5_probe *p, hid_t list);
 void hdf5_ask_access(struct hdf5_probe *p, hid_t list, struct hdf5_access *access);
-void hdf5_ask_space(const struct hdf5_probe *p, hid_t space, struct hdf5_selection *out);
+void hdf5_ask_space(const struct hdf5_probe *p, hid_t space, struct selection *out);
 bool hdf5_ask_attribute(const struct hdf5_probe *p, hid_t attribute, char *name, size_t room, uint64_t *bytes);
 uint64_t hdf5_ask_chunk_bytes(const struct hdf5_probe *p, hid_t dataset, const hsize_t *at);
 // If the object is a dataset: learns its extent, and returns its number in the log (RECORD_DATASET).
 uint32_t hdf5_describe(struct hdf5_probe *p, struct hdf5_id *object, bool old_call);
-
-// --- selections.c
-
-void hdf5_copy_selection(struct hdf5_selection *to, const struct hdf5_selection *from);
-uint64_t hdf5_points(const struct hdf5_selection *selection);
-// Sets offset, size and shape of a transfer, in elements as the file has them.
-void hdf5_place(struct hdf5_probe *p, struct hdf5_id *dataset, const struct hdf5_selection *selection);
 
 // --- the probes (hdf5.c)
 

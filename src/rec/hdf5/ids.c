@@ -68,7 +68,7 @@ struct hdf5_id *hdf5_add(struct hdf5_probe *p, enum hdf5_kind kind, hid_t id) {
     struct hdf5_id *fresh = take();
     if (fresh) {
         memset(fresh, 0, offsetof(struct hdf5_id, space));
-        fresh->space.kind = fresh->last.kind = SELECTION_UNKNOWN;
+        fresh->space.kind = fresh->last.selection.kind = SELECTION_UNKNOWN;
         fresh->library = p->library;
         fresh->id = id;
         fresh->kind = kind;

@@ -1,15 +1,17 @@
-// Where a transfer takes place in its dataset.
+#include "rec/selection.h"
+
+#include <stddef.h>
 #include <string.h>
 
 #include "fmt/fields.h"
-#include "rec/hdf5/hdf5.h"
 #include "rec/interned.h"
+#include "rec/recorder.h"
 
-static bool has_place(const struct hdf5_selection *selection) { return selection->kind >= SELECTION_REGULAR; }
+static bool has_place(const struct selection *selection) { return selection->kind >= SELECTION_REGULAR; }
 
-void hdf5_copy_selection(struct hdf5_selection *to, const struct hdf5_selection *from) {
+void selection_copy(struct selection *to, const struct selection *from) {
     size_t bytes = from->rank * sizeof from->dims[0];
-    memcpy(to, from, offsetof(struct hdf5_selection, dims));
+    memcpy(to, from, offsetof(struct selection, dims));
     memcpy(to->dims, from->dims, bytes);
     if (!has_place(from)) return;
     memcpy(to->start, from->start, bytes);
@@ -18,7 +20,7 @@ void hdf5_copy_selection(struct hdf5_selection *to, const struct hdf5_selection 
     memcpy(to->block, from->block, bytes);
 }
 
-uint64_t hdf5_points(const struct hdf5_selection *selection) {
+uint64_t selection_points(const struct selection *selection) {
     uint64_t points = 1;
     switch (selection->kind) {
     case SELECTION_UNKNOWN:
@@ -33,8 +35,8 @@ uint64_t hdf5_points(const struct hdf5_selection *selection) {
     }
 }
 
-// The start is not part of the shape. `a` is the latest one of the dataset.
-static bool is_same_shape(const struct hdf5_selection *a, const struct hdf5_selection *b) {
+// The start is not part of the shape. `a` is the latest one.
+static bool is_same_shape(const struct selection *a, const struct selection *b) {
     if (a->kind != b->kind || a->rank != b->rank || a->points != b->points || a->blocks != b->blocks) return false;
     uint64_t differs = 0;
     for (unsigned i = a->can_grow; i < a->rank; i++) differs |= a->dims[i] ^ b->dims[i];
@@ -43,13 +45,13 @@ static bool is_same_shape(const struct hdf5_selection *a, const struct hdf5_sele
     return !differs;
 }
 
-static void put_list(struct fields_out *out, unsigned key, const hsize_t *list, unsigned rank) {
+static void put_list(struct fields_out *out, unsigned key, const unsigned long long *list, unsigned rank) {
     for (unsigned i = 0; i < rank; i++) fields_number(out, key, list[i]);
 }
 
-static uint32_t number_of(const struct hdf5_selection *selection) {
+static uint32_t describe(const struct selection *selection) {
     enum { LISTS = 4, FIELD_BYTES = 12 };
-    uint8_t fields[(LISTS * HDF5_MAX_RANK + 4) * FIELD_BYTES];
+    uint8_t fields[(LISTS * SELECTION_MAX_RANK + 4) * FIELD_BYTES];
     struct fields_out out = {.at = fields, .end = fields + sizeof fields};
     unsigned first = selection->can_grow && selection->rank;
     fields_number(&out, SELECTION_KIND, selection->kind);
@@ -61,24 +63,26 @@ static uint32_t number_of(const struct hdf5_selection *selection) {
         put_list(&out, SELECTION_BLOCK, selection->block, selection->rank);
     }
     // All of a dataset that can grow: the number depends on the moment.
-    if (!(first && selection->kind == SELECTION_ALL)) fields_number(&out, SELECTION_POINTS, hdf5_points(selection));
+    if (!(first && selection->kind == SELECTION_ALL))
+        fields_number(&out, SELECTION_POINTS, selection_points(selection));
     if (selection->blocks) fields_number(&out, SELECTION_BLOCKS, selection->blocks);
     return interned_number(RECORD_SELECTION, fields, (size_t)(out.at - fields));
 }
 
-void hdf5_place(struct hdf5_probe *p, struct hdf5_id *dataset, const struct hdf5_selection *selection) {
+uint64_t selection_first(const struct selection *selection) {
     uint64_t element = 0;
     for (unsigned i = 0; has_place(selection) && i < selection->rank; i++)
         element = element * selection->dims[i] + selection->start[i];
-    p->has_offset = selection->kind > SELECTION_NONE;
-    p->offset = element * dataset->bytes;
-    p->size = hdf5_points(selection) * dataset->bytes;
-    if (selection->kind == SELECTION_UNKNOWN) return;
-    if (UNLIKELY(dataset->generation != recorder.generation || !is_same_shape(&dataset->last, selection))) {
-        hdf5_copy_selection(&dataset->last, selection);
-        dataset->last.can_grow = dataset->space.can_grow;
-        dataset->shape = number_of(&dataset->last);
-        dataset->generation = recorder.generation;
+    return element;
+}
+
+uint32_t selection_number(struct selection_memo *memo, const struct selection *selection, bool can_grow) {
+    if (selection->kind == SELECTION_UNKNOWN) return 0;
+    if (UNLIKELY(memo->generation != recorder.generation || !is_same_shape(&memo->selection, selection))) {
+        selection_copy(&memo->selection, selection);
+        memo->selection.can_grow = can_grow;
+        memo->number = describe(&memo->selection);
+        memo->generation = recorder.generation;
     }
-    p->shape = dataset->shape;
+    return memo->number;
 }

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""PnetCDF: the same results with and without recording, and what the log must hold. Speaks TAP.
+
+    test_netcdf.py [CLASS]
+"""
+import os
+import re
+import shutil
+import sys
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(FOLDER, '..', 'cli'), os.path.join(FOLDER, '..', 'hdf5')]
+from harness import BUILD, main, run  # noqa: E402
+from test_hdf5 import OPEN_MPI, Hdf5Test  # noqa: E402
+
+PROGRAMS = os.path.join(BUILD, 'tests', 'netcdf')
+ROWS, COLUMNS, RANKS, SLABS = 4, 256, 4, 3
+SLAB = ROWS * COLUMNS  # elements
+LAUNCH = ('mpiexec.openmpi', '--oversubscribe', '-n', str(RANKS))
+
+
+class Slabs(Hdf5Test):
+    """The same program as for HDF5, with a variable that grows."""
+
+    def check_writes(self, own, name, size, dims, starts, together):
+        writes = [e for e in own if e['object'] == name and e['class'] == 'write']
+        self.assertEqual([e['op'] for e in writes], ['ncmpi_put_vara_all' if together else 'ncmpi_put_vara'] * SLABS)
+        self.assertEqual([(e['size'], e['result'], e['collective'], e['parent']) for e in writes],
+                         [(size, size, together, None)] * SLABS)
+        self.assertEqual([e['selection']['start'] for e in writes], starts)
+        self.assertEqual([e['selection']['dims'] for e in writes], [dims] * SLABS)
+        return writes
+
+    def check_rank(self, own, rank):
+        files = [e['op'] for e in own if not e['object']]
+        self.assertEqual(files, ['ncmpi_create', 'ncmpi_enddef'] + ['ncmpi_begin_indep_data', 'ncmpi_end_indep_data'] * SLABS
+                         + ['ncmpi_close'])
+        made = [(e['object'], e['dataset']['type'], e['dataset']['element_size'], e['dataset']['max_dims'])
+                for e in own if e['op'] == 'ncmpi_def_var']
+        all_rows = ROWS * SLABS * RANKS
+        self.assertEqual(made, [('alone', 'float', 8, [all_rows, COLUMNS]), ('together', 'float', 4, [all_rows, COLUMNS]),
+                                ('grows', 'integer', 4, [None, COLUMNS * RANKS])])
+        rows = [[(rank * SLABS + i) * ROWS, 0] for i in range(SLABS)]
+        self.check_writes(own, 'alone', SLAB * 8, [all_rows, COLUMNS], rows, False)
+        writes = self.check_writes(own, 'together', SLAB * 4, [all_rows, COLUMNS], rows, True)
+        self.assertEqual([e['offset'] for e in writes], [start[0] * COLUMNS * 4 for start in rows])
+        self.check_writes(own, 'grows', COLUMNS * 4, [None, COLUMNS * RANKS],
+                          [[i, rank * COLUMNS] for i in range(SLABS)], True)
+        reads = [(e['op'], e['object'], e['size'], e['selection']['stride'], e['selection']['count'])
+                 for e in own if e['class'] == 'read']
+        self.assertEqual(reads, [('ncmpi_get_vars_all', 'together', 2 * COLUMNS, [2, 4], [2, COLUMNS // 4])])
+
+    def test_slabs(self):
+        program = os.path.join(PROGRAMS, 'slabs')
+        self.need(program, LAUNCH[0])
+        self.same(*LAUNCH, program, 'slabs.nc', str(SLABS), output='slabs.nc', env=OPEN_MPI)
+        log = self.path('log.ioseer')
+        for rank in range(RANKS):
+            self.check_rank(self.json('dump', '--json', '--layer', 'pnetcdf', '--rank', str(rank), log), rank)
+        events = self.json('dump', '--json', log)
+        by_id = {event['id']: event for event in events}
+        inside = [e for e in events if e['layer'] == 'mpiio' and e['class'] in ('read', 'write')]
+        self.assertEqual({by_id[e['parent']]['layer'] if e['parent'] else None for e in inside}, {'pnetcdf'})
+        info = self.json('info', '--json', log)
+        self.assertIn('pnetcdf', info['layers'])
+        moving = [e for e in events if e['class'] == 'write' and e['layer'] == 'posix' and e['file'].endswith('.nc')]
+        files = [file for file in info['files'] if file['name'].endswith('.nc')]
+        self.assertEqual([file['bytes_written'] for file in files], [sum(e['result'] for e in moving)])
+
+
+class Cost(Hdf5Test):
+    """What a call costs less what PnetCDF needs for it: at most 600 instructions. MPI-IO inside has its own cost."""
+    FEW, MANY, MOST = 500, 2500, 600
+
+    def count(self, calls):
+        """Instructions inside the recorder's function, outside PnetCDF's of the same name."""
+        out = self.path('callgrind')
+        done = run(shutil.which('ioseer', path=BUILD), 'record', '-q', '--force', '-o', self.path('log'), '--', 'valgrind',
+                   '--tool=callgrind', f'--callgrind-out-file={out}', os.path.join(PROGRAMS, 'repeat'), str(calls),
+                   self.folder, timeout=300, env=OPEN_MPI)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = run('callgrind_annotate', '--inclusive=yes', '--threshold=100', out, timeout=100).stdout.decode()
+        found = {match[2]: int(match[1].replace(',', ''))
+                 for match in re.finditer(r'(?m)^ *([\d,]+) .*:ncmpi_put_vara_double \[.*/(lib\w+)', text)}
+        return found['libioseer'] - found['libpnetcdf']
+
+    def test_instructions(self):
+        self.need('valgrind', os.path.join(PROGRAMS, 'repeat'))
+        cost = (self.count(self.MANY) - self.count(self.FEW)) / (self.MANY - self.FEW)
+        print(f'# {cost:.0f} instructions')
+        self.assertLess(cost, self.MOST)
+
+
+if __name__ == '__main__':
+    del Hdf5Test
+    main()
