@@ -11,7 +11,7 @@
 
 // --- the file of a program
 
-enum { SEGMENTS = 32, SCRIPTS = 4, LINE_ROOM = 256 };
+enum { SEGMENTS = 32, ENTRIES = 128, SCRIPTS = 4, LINE_ROOM = 256 };
 
 static const char *const runtimes[] = {"libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so", "libclang_rt."};
 
@@ -57,15 +57,25 @@ static uint64_t offset_of_address(const struct program *program, uint64_t addres
     return 0;
 }
 
-// Reads the next entry of a kind from `at` on; moves `at` behind it.
-static bool next_entry(struct program *program, const Elf64_Phdr *dynamic, int64_t tag, uint64_t *at, uint64_t *value) {
-    Elf64_Dyn entry;
-    for (; *at + sizeof entry <= dynamic->p_filesz; *at += sizeof entry) {
-        if (read_at(program, dynamic->p_offset + *at, &entry, sizeof entry) != sizeof entry) return false;
-        if (entry.d_tag == DT_NULL) return false;
-        if (entry.d_tag != tag) continue;
-        *at += sizeof entry;
-        *value = entry.d_un.d_val;
+struct dynamic {
+    Elf64_Dyn entry[ENTRIES];
+    size_t count;
+};
+
+static bool read_dynamic(struct program *program, struct dynamic *dynamic) {
+    const Elf64_Phdr *segment = segment_of_type(program, PT_DYNAMIC);
+    if (!segment) return false;
+    size_t bytes = segment->p_filesz < sizeof dynamic->entry ? segment->p_filesz : sizeof dynamic->entry;
+    long got = read_at(program, segment->p_offset, dynamic->entry, bytes);
+    dynamic->count = got > 0 ? (size_t)got / sizeof *dynamic->entry : 0;
+    return dynamic->count;
+}
+
+// Finds the next entry of a kind from `at` on; moves `at` behind it.
+static bool next_entry(const struct dynamic *dynamic, int64_t tag, size_t *at, uint64_t *value) {
+    for (; *at < dynamic->count && dynamic->entry[*at].d_tag != DT_NULL; (*at)++) {
+        if (dynamic->entry[*at].d_tag != tag) continue;
+        *value = dynamic->entry[(*at)++].d_un.d_val;
         return true;
     }
     return false;
@@ -79,11 +89,13 @@ static bool is_runtime(const char *name) {
 }
 
 static bool find_runtime(struct program *program, char name[PRELOAD_NAME_ROOM]) {
-    uint64_t at = 0, strings, needed;
-    const Elf64_Phdr *dynamic = read_segments(program) ? segment_of_type(program, PT_DYNAMIC) : NULL;
-    if (!dynamic || !next_entry(program, dynamic, DT_STRTAB, &at, &strings)) return false;
+    uint64_t strings, needed;
+    size_t at = 0;
+    struct dynamic dynamic;
+    if (!read_segments(program) || !read_dynamic(program, &dynamic)) return false;
+    if (!next_entry(&dynamic, DT_STRTAB, &at, &strings)) return false;
     strings = offset_of_address(program, strings);
-    for (at = 0; next_entry(program, dynamic, DT_NEEDED, &at, &needed);) {
+    for (at = 0; next_entry(&dynamic, DT_NEEDED, &at, &needed);) {
         long len = read_at(program, strings + needed, name, PRELOAD_NAME_ROOM);
         if (len > 0 && memchr(name, 0, (size_t)len) && is_runtime(name)) return true;
     }

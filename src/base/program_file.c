@@ -80,7 +80,7 @@ int program_file_look_through(struct program_file *file, const char *path) {
 bool program_file_gains_rights(const char *path) {
     struct stat status;
     long user = cpu_syscall(SYS_geteuid, 0), group = cpu_syscall(SYS_getegid, 0);
-    if (cpu_syscall(SYS_newfstatat, AT_FDCWD, path, &status, 0) < 0) return false;
+    if (cpu_syscall(SYS_newfstatat, AT_FDCWD, path, &status, AT_NO_AUTOMOUNT) < 0) return false;
     if (status.st_mode & S_ISUID && status.st_uid != user) return true;
     if (status.st_mode & S_ISGID && status.st_gid != group) return true;
     return user != 0 && cpu_syscall(SYS_getxattr, path, "security.capability", 0, 0) > 0;

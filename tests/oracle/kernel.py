@@ -13,6 +13,9 @@ import strace
 
 O_ACCMODE, O_CREAT, O_TRUNC, O_APPEND, O_CLOEXEC = 3, 0o100, 0o1000, 0o2000, 0o2000000
 O_TMPFILE = 0o20200000
+# By these the recorder's own look at a program before exec is known.
+RECORDER_OPENS = O_CLOEXEC | 0o4000 | 0o400  # O_NONBLOCK, O_NOCTTY
+AT_NO_AUTOMOUNT = 0x800
 AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH, AT_REMOVEDIR = -100, 0x100, 0x1000, 0x200
 CLONE_FS, CLONE_VM, CLONE_FILES, CLONE_VFORK, CLONE_THREAD = 0x200, 0x100, 0x400, 0x4000, 0x10000
 F_DUPFD, F_SETFD, F_SETFL, F_DUPFD_CLOEXEC = 0, 2, 4, 1030
@@ -94,7 +97,7 @@ class Fact:
     size: int | None = None
     result: int | None = None
     certain: bool = True          # False: calls overlapped, and the offset depends on which was first
-    reason: str = ""              # why it cannot be recorded: loader, vfork
+    reason: str = ""              # why it is not recorded: loader, vfork, recorder (its own calls)
     data: list | None = None      # the buffer's pieces, if strace kept them
     line: int = 0
 
@@ -266,6 +269,8 @@ class Model:
         fact.result = call.result if fact.result is None else fact.result
         if task.loading or (file and file.loader):
             fact.reason = "loader"
+        elif file and file.flags == RECORDER_OPENS:
+            fact.reason = "recorder"
         elif task.borrowed:
             fact.reason = "vfork"
         self.facts.append(fact)
@@ -289,7 +294,8 @@ class Model:
     def opened(self, task, call, path_arg, at, flags):
         name = self.absolute(task, strace.string(path_arg), at)
         if call.result is None or call.result < 0:
-            self.note(task, call, "open", name)
+            fact = self.note(task, call, "open", name)
+            fact.reason = fact.reason or ("recorder" if flags == RECORDER_OPENS else "")
             return
         _, path, deleted = strace.descriptor(call.result_text.split(" ")[0])
         path = path or name
@@ -615,7 +621,9 @@ class Model:
         self.note_fd(task, call, "stat", call.args[0])
 
     def do_newfstatat(self, task, call):
-        self.note_path(task, call, "stat", call.args[1], call.args[0])
+        fact = self.note_path(task, call, "stat", call.args[1], call.args[0])
+        if fact and strace.number(call.args[3]) == AT_NO_AUTOMOUNT:
+            fact.reason = "recorder"
 
     def do_utimensat(self, task, call):
         if call.args[1] == "NULL":
