@@ -27,7 +27,7 @@ def call_facts(call):
     counted = call.cls if call.cls in COUNTED_CLASSES else '-'
     form = 'nonblocking' if 'async' in call.options.get('traits', []) else 'blocking'
     words = {'count': call.word('count', counted), 'pointer': call.word('pointer', '-'), 'form': call.word('form', form),
-             'effect': call.word('effect', '-'), 'subject': call.word('for', '-'),
+             'effect': call.word('effect', '-'), 'subject': call.word('for', '-'), 'part': call.word('part', '-'),
              'sizing': call.word('sizes', '-')}
     facts = {'name': f'"{call.op}"', 'layer': f'LAYER_{call.layer.upper()}', 'class': f'CLASS_{call.cls.upper()}',
              'traits': call.traits(), 'replayed_as': f"CALL_{call.word('by', call.op)}"}

@@ -7,7 +7,8 @@ import pathlib
 import sys
 
 CHOICES = {'BINS': '0_100 100_1K 1K_10K 10K_100K 100K_1M 1M_4M 4M_10M 10M_100M 100M_1G 1G_PLUS'.split(),
-           'TOP': '1 2 3 4'.split(), 'DIMS': '1 2 3 4 5'.split()}
+           'TOP': '1 2 3 4'.split(), 'DIMS': '1 2 3 4 5'.split(),
+           'PARTS': 'VAR VAR1 VARA VARS VARM VARN VARD'.split(), 'POSTED': 'VAR VAR1 VARA VARS VARM VARN'.split()}
 DIMENSIONS = 5
 # What is not a sum of its own (src/fmt/counter_names.c).
 SOURCES = {'MEM_ALIGNMENT', 'STRIDE', 'STRIDE_COUNT', 'ACCESS', 'ACCESS_COUNT', 'FASTEST_RANK', 'FASTEST_RANK_BYTES',

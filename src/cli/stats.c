@@ -59,9 +59,12 @@ static int print_record_json(const struct log_stats_record *record, void *contex
     return 0;
 }
 
-static const char *const darshan_modules[LAYER_COUNT] = {
-    [LAYER_POSIX] = "POSIX", [LAYER_STDIO] = "STDIO", [LAYER_MPIIO] = "MPI-IO", [LAYER_HDF5] = "H5F"};
-static const char *const darshan_object_modules[LAYER_COUNT] = {[LAYER_HDF5] = "H5D"};
+static const char *const darshan_modules[LAYER_COUNT] = {[LAYER_POSIX] = "POSIX",
+                                                         [LAYER_STDIO] = "STDIO",
+                                                         [LAYER_MPIIO] = "MPI-IO",
+                                                         [LAYER_HDF5] = "H5F",
+                                                         [LAYER_PNETCDF] = "PNETCDF_FILE"};
+static const char *const darshan_object_modules[LAYER_COUNT] = {[LAYER_HDF5] = "H5D", [LAYER_PNETCDF] = "PNETCDF_VAR"};
 
 static void darshan_time(FILE *out, const char *name, uint64_t ns) {
     time_t seconds = (time_t)(ns / 1000000000);

@@ -66,7 +66,10 @@ enum call_count {
     COUNT_RENAME,
     COUNT_VIEW,
     COUNT_HINTS,
-    COUNT_SYNC, // of MPI-IO
+    COUNT_SYNC,   // of MPI-IO, PnetCDF
+    COUNT_CREATE, // this and the next two: of PnetCDF
+    COUNT_REDEF,
+    COUNT_WAIT,
 };
 
 // Where in the file a transfer takes place. Ordered calls of MPI-IO use the shared pointer and are collective.
@@ -76,8 +79,12 @@ enum call_form {
     FORM_BLOCKING,
     FORM_NONBLOCKING,
     FORM_SPLIT,
-    FORM_HALF, // one side of a copy inside the kernel, which moves what there is
+    FORM_HALF,     // one side of a copy inside the kernel, which moves what there is
+    FORM_BUFFERED, // nonblocking, of PnetCDF: it copies the values
 };
+
+// How a transfer of PnetCDF names a part of a variable.
+enum call_part { PART_NONE, PART_VAR, PART_VAR1, PART_VARA, PART_VARS, PART_VARM, PART_VARN, PART_VARD, PART_END };
 
 // What a call does to names. Opens are not here: their flags say whether they create.
 enum call_effect {
@@ -104,9 +111,9 @@ struct call_info {
     uint8_t layer;
     uint8_t class;
     uint8_t traits;
-    uint8_t count; // enum call_count
+    uint8_t count : 5, part : 3; // enum call_count, enum call_part
     uint8_t effect : 4, sizing : 2;
-    uint8_t pointer : 2, form : 2, subject : 2;
+    uint8_t pointer : 2, form : 3, subject : 2;
     uint8_t by_name : 1;  // its file is given by a name, not by something that is open
     uint16_t replayed_as; // the call that a replay makes instead; itself for most
 };

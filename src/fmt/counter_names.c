@@ -36,7 +36,8 @@ struct module {
 #include "counter_rows.h" // made from calls/darshan.counters: `modules`, by layer
 
 _Static_assert(SOURCE_END <= UINT8_MAX, "a row's source fits");
-_Static_assert(sizeof hdf5_objects_rows / sizeof *hdf5_objects_rows <= COUNTERS_MAX_VALUES, "the longest list fits");
+_Static_assert(sizeof pnetcdf_objects_rows / sizeof *pnetcdf_objects_rows <= COUNTERS_MAX_VALUES,
+               "the longest list fits");
 
 // Frequent values come first, larger ones first among equals. A value of 0 does not count.
 static bool ranks_before(const struct counters_common *common, unsigned a, unsigned b) {

@@ -24,7 +24,7 @@ unsigned counters_layer(uint32_t call, uint32_t flags) {
     if (count == COUNT_NONE) return LAYER_NONE;
     if (count == COUNT_FILENO) return LAYER_POSIX;
     unsigned layer = call_table[call].layer;
-    return layer <= LAYER_HDF5 ? layer : LAYER_NONE;
+    return layer <= LAYER_PNETCDF ? layer : LAYER_NONE;
 }
 
 bool counters_has_target(uint32_t call) { return count_of(call, 0) == COUNT_RENAME; }
@@ -129,9 +129,17 @@ static void add_positions(struct counters *c, const struct counters_input *in, u
 
 // The counter of reads; the one of writes is the next.
 static enum counter mpiio_access(const struct call_info *call) {
-    static const uint8_t counter[] = {[FORM_NONBLOCKING] = COUNTER_NB_READS, [FORM_SPLIT] = COUNTER_SPLIT_READS};
+    static const uint8_t counter[] = {
+        [FORM_NONBLOCKING] = COUNTER_NB_READS, [FORM_SPLIT] = COUNTER_SPLIT_READS, [FORM_BUFFERED] = COUNTER_NB_READS};
     if (call->form != FORM_BLOCKING) return counter[call->form];
     return call->traits & CALL_COLLECTIVE ? COUNTER_COLL_READS : COUNTER_INDEP_READS;
+}
+
+static enum counter part_access(const struct call_info *call, unsigned kind) {
+    static const uint8_t counter[][2] = {[FORM_BLOCKING] = {COUNTER_GET_VAR, COUNTER_PUT_VAR},
+                                         [FORM_NONBLOCKING] = {COUNTER_IGET_VAR, COUNTER_IPUT_VAR},
+                                         [FORM_BUFFERED] = {COUNTER_BPUT_VAR, COUNTER_BPUT_VAR}};
+    return counter[call->form][kind] + (call->part ? call->part - PART_VAR : 0);
 }
 
 static void add_times(uint64_t *v, unsigned kind, uint64_t size, const struct counters_access *access, unsigned count) {
@@ -158,6 +166,7 @@ static void add_dataset(uint64_t *v, const struct counters_dataset *dataset) {
     v[COUNTER_DATATYPE_SIZE] = dataset->type_size;
     memcpy(&v[COUNTER_CHUNK_SIZE], dataset->chunk, sizeof dataset->chunk);
     if (dataset->is_deprecated) v[COUNTER_USE_DEPRECATED] = 1;
+    if (dataset->has_records) v[COUNTER_IS_RECORD_VAR] = 1;
 }
 
 void counters_add_run(struct counters *c, const struct counters_input *in, const struct counters_access *access,
@@ -178,8 +187,9 @@ void counters_add_run(struct counters *c, const struct counters_input *in, const
     missed->sizes = counters_common_add(&c->sizes, counters_size_key(size, in->shape), count) ? 0 : count;
     missed->strides = 0;
     // A transfer of MPI-IO may be scattered over the file, so its last byte is unknown.
-    if (call->layer == LAYER_MPIIO) {
+    if (call->layer == LAYER_MPIIO || call->layer == LAYER_PNETCDF) {
         v[mpiio_access(call) + kind] += count;
+        if (call->layer == LAYER_PNETCDF) v[part_access(call, kind)] += count;
     } else if (call->layer == LAYER_HDF5) {
         add_selection(v, in, count);
     } else if (in->has_offset) {
@@ -200,7 +210,7 @@ static unsigned add_access(struct counters *c, const struct counters_input *in) 
 }
 
 static void add_open(uint64_t *v, const struct counters_input *in, enum call_count count, uint64_t end) {
-    v[COUNTER_OPENS]++;
+    v[count == COUNT_CREATE ? COUNTER_CREATES : COUNTER_OPENS]++;
     if (count == COUNT_DUP) v[COUNTER_DUPS]++;
     if (count == COUNT_FILENO) v[COUNTER_FILENOS]++;
     if (count == COUNT_FDOPEN) v[COUNTER_FDOPENS]++;
@@ -230,13 +240,14 @@ static void add_rename(uint64_t *v, const struct counters_input *in) {
     }
 }
 
-// As in Darshan, syncs count as time of writing, but those of HDF5 as metadata, and the time of mappings does not
-// count.
+// As in Darshan, syncs count as time of writing, but those of HDF5 and PnetCDF as metadata, and the time of mappings
+// does not count.
 static void add_other(uint64_t *v, const struct counters_input *in, enum call_count count, uint64_t end) {
     static const uint8_t counter[] = {
         [COUNT_SEEK] = COUNTER_SEEKS,   [COUNT_STAT] = COUNTER_STATS,     [COUNT_MMAP] = COUNTER_MMAPS,
         [COUNT_FSYNC] = COUNTER_FSYNCS, [COUNT_FDSYNC] = COUNTER_FDSYNCS, [COUNT_FLUSH] = COUNTER_FLUSHES,
         [COUNT_VIEW] = COUNTER_VIEWS,   [COUNT_HINTS] = COUNTER_HINTS,    [COUNT_SYNC] = COUNTER_SYNCS,
+        [COUNT_REDEF] = COUNTER_REDEFS,
     };
     switch (count) {
     case COUNT_CLOSE: add_moments(&v[COUNTER_CLOSE_START], &v[COUNTER_CLOSE_END], in->start, end); break;
@@ -245,8 +256,15 @@ static void add_other(uint64_t *v, const struct counters_input *in, enum call_co
     }
     if (count == COUNT_VIEW) v[COUNTER_HINTS] += in->has_hints;
     bool durable = count == COUNT_FSYNC || count == COUNT_FDSYNC || count == COUNT_FLUSH || count == COUNT_SYNC;
-    if (call_table[in->call].layer == LAYER_HDF5) durable = false;
+    if (call_layer_is_above(call_table[in->call].layer)) durable = false;
     if (count != COUNT_MMAP) add_time(v, durable ? TIME_WRITE : TIME_META, in->start, end);
+}
+
+static void add_wait(uint64_t *v, const struct counters_input *in, uint64_t end) {
+    v[call_table[in->call].traits & CALL_COLLECTIVE ? COUNTER_COLL_WAITS : COUNTER_INDEP_WAITS]++;
+    if (in->has_failed) v[COUNTER_WAIT_FAILURES]++;
+    add_moments(&v[COUNTER_WAIT_START], &v[COUNTER_WAIT_END], in->start, end);
+    v[COUNTER_WAIT_TIME] += in->duration;
 }
 
 unsigned counters_add(struct counters *c, const struct counters_input *in) {
@@ -257,7 +275,9 @@ unsigned counters_add(struct counters *c, const struct counters_input *in) {
     case COUNT_NONE: return 0;
     case COUNT_READ:
     case COUNT_WRITE: return add_access(c, in);
+    case COUNT_WAIT: add_wait(c->value, in, end); return 0;
     case COUNT_OPEN:
+    case COUNT_CREATE:
     case COUNT_DUP:
     case COUNT_FILENO:
     case COUNT_FDOPEN: add_open(c->value, in, count, end); return 0;
@@ -275,6 +295,9 @@ static enum merge_rule merge_rule(unsigned counter) {
     case COUNTER_RENAMED_FROM:
     case COUNTER_MODE:
     case COUNTER_FILE_ALIGNMENT: return MERGE_LATER;
+    case COUNTER_WAIT_START: return MERGE_EARLIEST;
+    case COUNTER_WAIT_END:
+    case COUNTER_IS_RECORD_VAR:
     case COUNTER_USE_MPIIO:
     case COUNTER_USE_DEPRECATED:
     case COUNTER_MAX_BYTE_READ:

@@ -12,6 +12,7 @@
 #include "fmt/fields.h"
 
 enum { COUNTERS_BINS = 10, COUNTERS_CANDIDATES = 32, COUNTERS_TOP = 4, COUNTERS_DIMS = 5 };
+enum { COUNTERS_PARTS = PART_END - PART_VAR };
 
 // In a pair, reading comes first and writing follows it. Logs hold the numbers: new counters go to the end.
 enum counter {
@@ -106,17 +107,34 @@ enum counter {
     COUNTER_CHUNK_SIZE,                                     // the fastest dimension first
     COUNTER_USE_MPIIO = COUNTER_CHUNK_SIZE + COUNTERS_DIMS, // 1: files were opened through MPI-IO, transfers collective
     COUNTER_USE_DEPRECATED,                                 // 1: opened by an old function
+    // For PnetCDF, which also uses those of MPI-IO and what a variable is.
+    COUNTER_CREATES,
+    COUNTER_REDEFS,
+    COUNTER_INDEP_WAITS,
+    COUNTER_COLL_WAITS,
+    COUNTER_WAIT_FAILURES, // not after the trace
+    COUNTER_WAIT_START,
+    COUNTER_WAIT_END,
+    COUNTER_WAIT_TIME,
+    COUNTER_IS_RECORD_VAR,
+    COUNTER_PUT_VAR, // this and the next four: one per enum call_part
+    COUNTER_GET_VAR = COUNTER_PUT_VAR + COUNTERS_PARTS,
+    COUNTER_IPUT_VAR = COUNTER_GET_VAR + COUNTERS_PARTS,
+    COUNTER_IGET_VAR = COUNTER_IPUT_VAR + COUNTERS_PARTS,
+    COUNTER_BPUT_VAR = COUNTER_IGET_VAR + COUNTERS_PARTS,
+    COUNTER_LAST = COUNTER_BPUT_VAR + COUNTERS_PARTS - 1,
     COUNTER_COUNT
 };
 
 static inline bool counter_is_moment(unsigned counter) {
     return (counter >= COUNTER_OPEN_START && counter <= COUNTER_CLOSE_END) ||
            (counter >= COUNTER_READ_BUSY_UNTIL && counter <= COUNTER_META_BUSY_UNTIL) ||
-           (counter >= COUNTER_READ_FIRST_START && counter <= COUNTER_META_FIRST_END);
+           (counter >= COUNTER_READ_FIRST_START && counter <= COUNTER_META_FIRST_END) ||
+           counter == COUNTER_WAIT_START || counter == COUNTER_WAIT_END;
 }
 
 static inline bool counter_is_span(unsigned counter) {
-    return counter >= COUNTER_READ_TIME && counter <= COUNTER_MAX_WRITE_TIME;
+    return (counter >= COUNTER_READ_TIME && counter <= COUNTER_MAX_WRITE_TIME) || counter == COUNTER_WAIT_TIME;
 }
 
 enum counters_seam {
@@ -145,6 +163,7 @@ struct counters_dataset {
     uint64_t type_size;
     uint64_t chunk[COUNTERS_DIMS]; // the fastest dimension first
     bool is_deprecated;
+    bool has_records; // it can grow in its first dimension
 };
 
 struct counters_input {
@@ -162,6 +181,7 @@ struct counters_input {
     uint32_t comm_size; // ATTRIBUTE_COMM_SIZE or 0
     bool has_hints;     // ATTRIBUTE_HINTS
     bool is_collective; // ATTRIBUTE_COLLECTIVE
+    bool has_failed;    // waits only: others are not counted
     uint32_t selection; // enum selection_kind, for transfers of datasets
     uint32_t shape;     // the log's number of a regular one, else 0
     const struct counters_dataset *dataset; // with opens of datasets, or NULL
@@ -257,7 +277,7 @@ struct counters_value {
     double real; // seconds
 };
 
-enum { COUNTERS_MAX_VALUES = 128 };
+enum { COUNTERS_MAX_VALUES = 144 };
 
 // The most frequent values and their counts; of equal counts the larger value first, and 0 never. The caller sets the
 // arrays to 0.

@@ -258,6 +258,7 @@ static struct counters_dataset dataset_of(const struct log_dataset *from) {
     struct counters_dataset dataset = {.ndims = from->rank, .type_size = from->bytes, .is_deprecated = from->old_call};
     dataset.npoints = 1;
     for (unsigned i = 0; i < from->rank; i++) dataset.npoints *= from->dims[i];
+    dataset.has_records = from->rank && from->max_dims[0] == UINT64_MAX;
     for (unsigned i = 0; i < from->chunk_rank && i < COUNTERS_DIMS; i++)
         dataset.chunk[i] = from->chunk[from->chunk_rank - 1 - i];
     return dataset;
@@ -277,13 +278,15 @@ static int add_object_event(struct stats *stats, const struct log_event *event, 
 
 static int add_event(struct stats *stats, const struct log_event *event) {
     const struct log_event_raw *raw = &event->raw;
-    if (raw->error || !raw->has_result || raw->result < 0) return 0;
-    if (!raw->attribute_mask) return add_plain(stats, event);
+    bool has_failed = raw->error || !raw->has_result || raw->result < 0;
+    if (has_failed && call_table[event->call->build_id].count != COUNT_WAIT) return 0;
+    if (!raw->attribute_mask && !has_failed) return add_plain(stats, event);
     struct counters_input in = input_of(event);
     if (raw->attribute_mask & 1u << ATTRIBUTE_MODE) in.mode = (uint32_t)raw->attribute[ATTRIBUTE_MODE];
     if (raw->attribute_mask & 1u << ATTRIBUTE_FLAGS) in.flags = (uint32_t)raw->attribute[ATTRIBUTE_FLAGS];
     if (raw->attribute_mask & 1u << ATTRIBUTE_COMM_SIZE) in.comm_size = (uint32_t)raw->attribute[ATTRIBUTE_COMM_SIZE];
     in.has_hints = raw->attribute_mask & 1u << ATTRIBUTE_HINTS && raw->attribute[ATTRIBUTE_HINTS];
+    in.has_failed = has_failed;
     unsigned layer = counters_layer(in.call, in.flags);
     if (layer == LAYER_NONE) return 0;
     if (call_layer_is_above(layer)) return add_object_event(stats, event, &in);
@@ -355,6 +358,33 @@ static int add_all_stored(struct stats *stats) {
     return 0;
 }
 
+static int add_bytes(struct stats *stats, const char *name, const uint64_t bytes[2]) {
+    struct log_stats_slot *slot;
+    for (size_t i = 0; i < stats->count; i++) {
+        const struct log_file *file = stats->place[i].file;
+        if (stats->place[i].layer != LAYER_PNETCDF || file->object || strcmp(file->name, name)) continue;
+        FORWARD(lookup_slot(stats, LAYER_PNETCDF, file, &slot));
+        slot->record.counters.value[COUNTER_BYTES_READ] += bytes[0];
+        slot->record.counters.value[COUNTER_BYTES_WRITTEN] += bytes[1];
+        return 0;
+    }
+    return 0;
+}
+
+// The bytes of a file of PnetCDF are those of its variables.
+static int add_bytes_to_files(struct stats *stats) {
+    for (size_t i = 0; i < stats->count; i++) {
+        const struct log_file *variable = stats->place[i].file;
+        struct log_stats_slot *slot;
+        if (stats->place[i].layer != LAYER_PNETCDF || !variable->object) continue;
+        FORWARD(lookup_slot(stats, LAYER_PNETCDF, variable, &slot));
+        const uint64_t *v = slot->record.counters.value;
+        const uint64_t bytes[2] = {v[COUNTER_BYTES_READ], v[COUNTER_BYTES_WRITTEN]};
+        FORWARD(add_bytes(stats, variable->name, bytes));
+    }
+    return 0;
+}
+
 // Files are in one array, so their addresses have the log's order.
 static int compare_places(const void *a, const void *b) {
     const struct place *left = a, *right = b;
@@ -417,6 +447,7 @@ static int end(void *context, void *state) {
     int code = 0;
     for (size_t i = 0; i < RUNS && code == 0; i++) code = stats->run[i].count ? end_run(stats, &stats->run[i]) : 0;
     if (code == 0) code = add_all_stored(stats);
+    if (code == 0) code = add_bytes_to_files(stats);
     if (stats->count > 1) qsort(stats->place, stats->count, sizeof *stats->place, compare_places);
     for (size_t i = 0; i < stats->count && code == 0; i++) {
         struct place *place = &stats->place[i];

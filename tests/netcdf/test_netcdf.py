@@ -50,6 +50,22 @@ class Slabs(Hdf5Test):
                  for e in own if e['class'] == 'read']
         self.assertEqual(reads, [('ncmpi_get_vars_all', 'together', 2 * COLUMNS, [2, 4], [2, COLUMNS // 4])])
 
+    def check_counters(self):
+        records = [r for r in self.json('stats', '--json', self.path('log.ioseer'))['records'] if r['layer'] == 'pnetcdf']
+        by_name = {r.get('object'): r['counters'] for r in records}
+        writes = RANKS * SLABS
+        expected = {None: {'FILE_CREATES': RANKS, 'FILE_OPENS': 0, 'FILE_REDEFS': 0, 'FILE_COLL_WAITS': 0,
+                           'FILE_BYTES_READ': RANKS * 2 * COLUMNS, 'FILE_BYTES_WRITTEN': writes * (SLAB * 12 + COLUMNS * 4)},
+                    'alone': {'VAR_INDEP_WRITES': writes, 'VAR_COLL_WRITES': 0, 'VAR_PUT_VARA': writes, 'VAR_IS_RECORD_VAR': 0},
+                    'together': {'VAR_COLL_WRITES': writes, 'VAR_COLL_READS': RANKS, 'VAR_GET_VARS': RANKS, 'VAR_NDIMS': 2,
+                                 'VAR_OPENS': RANKS, 'VAR_DATATYPE_SIZE': 4, 'VAR_ACCESS1_LENGTH_D5': ROWS},
+                    'grows': {'VAR_PUT_VARA': writes, 'VAR_IS_RECORD_VAR': 1, 'VAR_BYTES_WRITTEN': writes * COLUMNS * 4}}
+        for name, values in expected.items():
+            self.assertEqual({key: by_name[name][f'PNETCDF_{key}'] for key in values}, values)
+        text = self.expect(0, 'stats', '--darshan', self.path('log.ioseer')).stdout.decode()
+        self.assertRegex(text, r'(?m)^PNETCDF_VAR\t-1\t\d+\tPNETCDF_VAR_OPENS\t\d+\t\S+\.nc:alone\t')
+        self.assertRegex(text, r'(?m)^PNETCDF_FILE\t-1\t\d+\tPNETCDF_FILE_CREATES\t\d+\t\S+\.nc\t')
+
     def test_slabs(self):
         program = os.path.join(PROGRAMS, 'slabs')
         self.need(program, LAUNCH[0])
@@ -64,6 +80,7 @@ class Slabs(Hdf5Test):
         info = self.json('info', '--json', log)
         self.assertIn('pnetcdf', info['layers'])
         moving = [e for e in events if e['class'] == 'write' and e['layer'] == 'posix' and e['file'].endswith('.nc')]
+        self.check_counters()
         files = [file for file in info['files'] if file['name'].endswith('.nc')]
         self.assertEqual([file['bytes_written'] for file in files], [sum(e['result'] for e in moving)])
 

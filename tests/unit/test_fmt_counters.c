@@ -186,6 +186,9 @@ static void test_roles(void **state) {
     assert_int_equal(counters_list(&stdio, &(struct counters_module){.layer = LAYER_HDF5}, values), 3 + 5);
     const struct counters_module datasets = {.layer = LAYER_HDF5, .is_object = true};
     assert_int_equal(counters_list(&stdio, &datasets, values), 94 + 17);
+    assert_int_equal(counters_list(&stdio, &(struct counters_module){.layer = LAYER_PNETCDF}, values), 9 + 8);
+    const struct counters_module variables = {.layer = LAYER_PNETCDF, .is_object = true};
+    assert_int_equal(counters_list(&stdio, &variables, values), 120 + 17);
     assert_int_equal(counters_list(&stdio, &(struct counters_module){.layer = LAYER_DISK}, values), 0);
 }
 

@@ -304,6 +304,8 @@ static void counters_are_handed_on(void **state) {
     (void)state;
     struct image image = image_new();
     struct spill_chunk *chunk = image_chunk(&image, CHUNK_COUNTERS);
+    chunk->bytes += IMAGE_CHUNK_BYTES; // room for two
+    image_header(&image)->next += IMAGE_CHUNK_BYTES;
     struct spill_counters entry = {.file = 9, .layer = LAYER_POSIX};
     entry.counters.value[COUNTER_BYTES_READ] = 123;
     entry.counters.sizes.used = UINT64_MAX; // a lie
