@@ -48,6 +48,7 @@ static enum program_kind kind_of(struct program_file *file, long fd, size_t len)
 }
 
 static int look(struct program_file *file, const char *path) {
+    file->kind = PROGRAM_OTHER;
     long fd = cpu_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return (int)fd;
     long got = read_at(file, fd, file->head, PROGRAM_HEAD_BYTES, 0);

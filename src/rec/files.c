@@ -16,6 +16,7 @@ enum { BUCKETS = 4096 };
 
 PER_PROCESS static struct file *_Atomic *bucket;
 PER_PROCESS static _Atomic uint32_t file_count;
+PER_PROCESS static _Atomic uint32_t object_count;     // of these, objects inside files: they must not use up the names
 PER_PROCESS static struct file *_Atomic common_file;  // for all names after the file cap
 PER_PROCESS static struct file *_Atomic unnamed_file; // for files whose name is not known
 
@@ -159,6 +160,11 @@ struct file *files_unnamed(void) {
     return common(&unnamed_file, "(files without a name)", LOSS_NO_NAME);
 }
 
+static bool is_past_cap(const char *name, size_t len) {
+    uint32_t objects = atomic_load(&object_count), files = atomic_load(&file_count) - objects;
+    return (memchr(name, 0, len) ? objects : files) >= recorder.file_cap;
+}
+
 struct file *files_entry(const char *name, size_t len) {
     uint64_t hash = hash_name(name, len);
     struct file *_Atomic *head = &bucket[hash % BUCKETS];
@@ -169,10 +175,10 @@ struct file *files_entry(const char *name, size_t len) {
             if (file->hash == hash && file->name_len == len && memcmp(file->name, name, len) == 0) return file;
         }
         if (!fresh) {
-            bool is_past = atomic_load(&file_count) >= recorder.file_cap;
-            if (is_past) return common(&common_file, "(files past the file cap)", LOSS_FILE_CAP);
+            if (is_past_cap(name, len)) return common(&common_file, "(files past the file cap)", LOSS_FILE_CAP);
             fresh = make_file(name, len, hash);
             if (!fresh) return NULL;
+            if (memchr(name, 0, len)) atomic_fetch_add(&object_count, 1);
         }
         fresh->next = first;
         if (atomic_compare_exchange_strong(head, &first, fresh)) return fresh;

@@ -67,6 +67,11 @@ size_t strlen(const char *text) {
     return (size_t)(end - text);
 }
 
+size_t strnlen(const char *text, size_t most) {
+    const char *end = memchr(text, 0, most);
+    return end ? (size_t)(end - text) : most;
+}
+
 int strncmp(const char *one, const char *other, size_t most) {
     const unsigned char *a = (const unsigned char *)one, *b = (const unsigned char *)other;
     for (; most && *a && *a == *b; most--) a++, b++;

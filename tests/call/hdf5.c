@@ -274,12 +274,44 @@ static void case_failures(void) {
     end();
 }
 
+// Of an object that was opened without a path, the file is known.
+static void read_unnamed(hid_t again) {
+    case_start();
+    herr_t code = H5Dread(again, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    case_stop(code);
+    expect("H5Dread", object("(unnamed)"), 0, FLOATS * DOUBLE, FLOATS * DOUBLE);
+    end();
+}
+
+static hobj_ref_t reference_to_data(void) {
+    hobj_ref_t reference;
+    H5Rcreate(&reference, file, "group/data", H5R_OBJECT, -1);
+    return reference;
+}
+
+static void case_H5Rdereference1(void) {
+    begin();
+    hobj_ref_t reference = reference_to_data();
+    read_unnamed(H5Rdereference1(file, H5R_OBJECT, &reference));
+}
+
+static void case_H5Rdereference2(void) {
+    begin();
+    hobj_ref_t reference = reference_to_data();
+    read_unnamed(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &reference));
+}
+
+static void case_H5Oopen_by_addr(void) {
+    H5O_info_t info;
+    begin();
+    H5Oget_info_by_name(file, "group/data", &info, H5P_DEFAULT);
+    read_unnamed(H5Oopen_by_addr(file, info.addr));
+}
+
 // An object that was opened by a function that is not captured has a name, too.
 static void case_unseen_open(void) {
     begin();
-    hobj_ref_t reference;
-    H5Rcreate(&reference, file, "group/data", H5R_OBJECT, -1);
-    hid_t again = H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &reference);
+    hid_t again = H5Oopen_by_idx(file, "group", H5_INDEX_NAME, H5_ITER_INC, 0, H5P_DEFAULT);
     case_start();
     herr_t code = H5Dread(again, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
     case_stop(code);
@@ -351,6 +383,9 @@ static const struct test_case cases[] = {
     ROW(H5close),
     ROW(irregular),
     ROW(failures),
+    ROW(H5Rdereference1),
+    ROW(H5Rdereference2),
+    ROW(H5Oopen_by_addr),
     ROW(unseen_open),
     {NULL, NULL},
 };

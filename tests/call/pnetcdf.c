@@ -238,16 +238,19 @@ static void grows(void) {
 }
 
 static void elements(void) {
+    MPI_Offset *const *anything = (MPI_Offset *const *)8;
     begin();
     case_start();
     int result = ncmpi_put_varn_double_all(file, numbers, 2, starts, NULL, (double *)values);
     result |= ncmpi_put_varn_double_all(file, numbers, 1, starts, counts, (double *)values);
     result |= ncmpi_put_varn_double_all(file, numbers, 0, NULL, NULL, (double *)values);
+    result |= ncmpi_put_varn_double_all(file, numbers, 0, anything, anything, (double *)values);
     result |= ncmpi_put_vara_double_all(file, numbers, start, (MPI_Offset[]){0, 2}, (double *)values);
     case_stop(result);
     CHECK(result == NC_NOERR);
     expect("ncmpi_put_varn_all", object(numbers), 32, 16, 16);
     expect("ncmpi_put_varn_all", object(numbers), 40, 24, 24);
+    expect("ncmpi_put_varn_all", object(numbers), NONE, 0, 0);
     expect("ncmpi_put_varn_all", object(numbers), NONE, 0, 0);
     expect("ncmpi_put_vara_all", object(numbers), NONE, 0, 0);
     end();

@@ -86,6 +86,30 @@ class Followed(harness.CommandLineTest):
         return sum(e['result'] for e in self.events()
                    if e['class'] == 'write' and e['file'] == self.path(name) and e['via'] == via)
 
+    def test_its_environment_is_private(self):
+        """Everybody may read the words of a process, and its environment only its user."""
+        secret = b'not-for-everybody'
+        running = subprocess.Popen([harness.IOSEER, 'record', '-q', '-o', self.log, '--', self.program, 'slow'],
+                                   cwd=self.folder, env={**os.environ, 'PRIVATE': secret.decode()})
+        until = time.monotonic() + 60
+        while not os.path.exists(self.path('slow')) and time.monotonic() < until:
+            time.sleep(0.01)
+        seen = []
+        for pid in filter(str.isdigit, os.listdir('/proc')):
+            try:
+                with open(f'/proc/{pid}/cmdline', 'rb') as file:
+                    seen += [pid] * (secret in file.read())
+            except OSError:
+                pass
+        self.assertEqual((running.wait(), seen), (0, []))
+
+    def test_limited_processor_time(self):
+        """The tracer would be killed in the program's stead; the program runs, and the log says that it was not seen."""
+        done = self.expect(7, 'record', '-o', self.log, '--', 'sh', '-c', f'ulimit -t 100; exec {self.program}',
+                           cwd=self.folder)
+        self.assertEqual(os.path.getsize(self.path('file')), 9, done.stderr)
+        self.assertEqual(self.json('info', '--json', self.log)['processes'][-1]['via'], 'preload')
+
     def test_its_end_is_its_own(self):
         for words, status in ((('signals',), 0), (('kill',), 128 + 9), ((), 7)):
             self.record(status, self.program, *words, options=('--force',))

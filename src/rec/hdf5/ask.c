@@ -130,8 +130,9 @@ void hdf5_ask_access(struct hdf5_probe *p, hid_t list, struct hdf5_access *acces
 // --- objects
 
 // The file and the path of an object that was opened by a call that the recorder does not see.
-static struct file *ask_file(const struct hdf5_probe *p, hid_t id, bool is_attribute, bool *left_out) {
+static struct file *ask_file(const struct hdf5_probe *p, hid_t id, bool is_attribute, bool has_path, bool *left_out) {
     enum { ROOM = 1024 };
+    static const char unnamed[] = "(unnamed)";
     char text[ROOM];
     const struct questions *ask = questions(p);
     ssize_t len = ask->H5Fget_name(id, text, ROOM);
@@ -141,7 +142,9 @@ static struct file *ask_file(const struct hdf5_probe *p, hid_t id, bool is_attri
     size_t used = files_absolute(name, AT_FDCWD, text);
     struct file *file = NULL;
     *left_out = used && files_is_left_out(name);
-    len = used && !*left_out ? ask->H5Iget_name(id, text, ROOM) : -1;
+    len = -1;
+    if (used && !*left_out) len = has_path ? ask->H5Iget_name(id, text, ROOM) : (ssize_t)sizeof unnamed - 1;
+    if (!has_path) memcpy(text, unnamed, sizeof unnamed);
     if (len >= 0 && len < ROOM && used + (size_t)len + 2 < FILES_NAME_MAX) {
         memcpy(name + used + 1, text, (size_t)len + 1);
         used += len ? (size_t)len + 1 : 0;
@@ -157,14 +160,13 @@ static struct file *ask_file(const struct hdf5_probe *p, hid_t id, bool is_attri
     return file;
 }
 
-struct hdf5_id *hdf5_object(struct hdf5_probe *p, hid_t id) {
+static struct hdf5_id *add_unseen(struct hdf5_probe *p, hid_t id, bool has_path) {
     const struct questions *ask = questions(p);
-    struct hdf5_id *object = hdf5_find(p, HDF5_OBJECT, id);
-    if (LIKELY(object)) return object;
+    struct hdf5_id *object;
     int type = ask->H5Iget_type(id);
     bool is_attribute = type == ask->attribute_type, left_out = false;
     if (type != TYPE_FILE && type != TYPE_GROUP && type != TYPE_DATASET && !is_attribute) return NULL;
-    struct file *file = ask_file(p, id, is_attribute, &left_out);
+    struct file *file = ask_file(p, id, is_attribute, has_path, &left_out);
     if (!(object = hdf5_add(p, HDF5_OBJECT, id))) return NULL;
     object->file = file;
     object->left_out = left_out;
@@ -173,6 +175,13 @@ struct hdf5_id *hdf5_object(struct hdf5_probe *p, hid_t id) {
     if (is_attribute) hdf5_ask_attribute(p, id, NULL, 0, &object->bytes);
     return object;
 }
+
+struct hdf5_id *hdf5_object(struct hdf5_probe *p, hid_t id) {
+    struct hdf5_id *object = hdf5_find(p, HDF5_OBJECT, id);
+    return LIKELY(object) ? object : add_unseen(p, id, true);
+}
+
+void hdf5_add_unnamed(struct hdf5_probe *p, hid_t id) { add_unseen(p, id, false); }
 
 bool hdf5_ask_attribute(const struct hdf5_probe *p, hid_t attribute, char *name, size_t room, uint64_t *bytes) {
     const struct questions *ask = questions(p);

@@ -45,10 +45,19 @@ bool hdf5_enter_file(struct hdf5_probe *p, hid_t list) {
     return begin(p);
 }
 
+// Nothing is asked about an object that goes.
+bool hdf5_enter_close(struct hdf5_probe *p, hid_t id) {
+    if (!start(p)) return false;
+    p->id = hdf5_find(p, HDF5_OBJECT, id);
+    return begin(p);
+}
+
 // Any id can be released; only objects make events.
 bool hdf5_enter_release(struct hdf5_probe *p, hid_t id) {
-    if (!start(p) || !(p->id = hdf5_object(p, id))) return false;
-    return begin(p);
+    if (!start(p)) return false;
+    p->id = hdf5_find(p, HDF5_OBJECT, id);
+    if (!p->id) hdf5_remove(p, id); // if others still use it, it is asked for again
+    return p->id && begin(p);
 }
 
 // Sets offset, size and shape of a transfer, in elements as the file has them.
@@ -352,6 +361,11 @@ void hdf5_leave_mode(struct hdf5_probe *p, uint32_t call, hid_t list, int mode, 
 void hdf5_leave_forget(struct hdf5_probe *p, uint32_t call, hid_t id, herr_t result) {
     (void)call;
     if (result >= 0) hdf5_remove(p, id);
+}
+
+void hdf5_leave_unnamed(struct hdf5_probe *p, uint32_t call, hid_t result) {
+    (void)call;
+    if (result > 0) hdf5_add_unnamed(p, result);
 }
 
 void hdf5_leave_forget_all(struct hdf5_probe *p, uint32_t call, herr_t result) {

@@ -68,6 +68,7 @@ void hdf5_start(struct library *library); // sets its state, unless it is too ol
 bool hdf5_is_valid(const struct hdf5_probe *p, hid_t id);
 // The object of an id: known, or asked for. NULL if it is no object.
 struct hdf5_id *hdf5_object(struct hdf5_probe *p, hid_t id);
+void hdf5_add_unnamed(struct hdf5_probe *p, hid_t id); // it was opened without a path
 bool hdf5_list_is_collective(struct hdf5_probe *p, hid_t list);
 void hdf5_ask_access(struct hdf5_probe *p, hid_t list, struct hdf5_access *access);
 void hdf5_ask_space(const struct hdf5_probe *p, hid_t space, struct selection *out);
@@ -80,6 +81,7 @@ uint32_t hdf5_describe(struct hdf5_probe *p, struct hdf5_id *object, bool old_ca
 
 bool hdf5_enter(struct hdf5_probe *p, hid_t id);
 bool hdf5_enter_file(struct hdf5_probe *p, hid_t list);
+bool hdf5_enter_close(struct hdf5_probe *p, hid_t id);
 bool hdf5_enter_release(struct hdf5_probe *p, hid_t id);
 bool hdf5_enter_data(struct hdf5_probe *p, hid_t id, hid_t space, hid_t list);
 bool hdf5_enter_chunk(struct hdf5_probe *p, hid_t id, const hsize_t *at, size_t bytes, hid_t list);
@@ -105,4 +107,5 @@ void hdf5_leave_select(struct hdf5_probe *p, uint32_t call, hid_t space, int op,
 void hdf5_leave_select_whole(struct hdf5_probe *p, uint32_t call, hid_t space, unsigned kind, herr_t result);
 void hdf5_leave_mode(struct hdf5_probe *p, uint32_t call, hid_t list, int mode, herr_t result);
 void hdf5_leave_forget(struct hdf5_probe *p, uint32_t call, hid_t id, herr_t result);
+void hdf5_leave_unnamed(struct hdf5_probe *p, uint32_t call, hid_t result);
 void hdf5_leave_forget_all(struct hdf5_probe *p, uint32_t call, herr_t result);

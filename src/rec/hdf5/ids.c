@@ -28,10 +28,12 @@ static void release(struct hdf5_id **place) {
     count--;
 }
 
-static void release_all(const struct library *library) {
+// Those of a library, or NULL: all; without objects, or with them.
+static void release_all(const struct library *library, bool with_objects) {
     for (unsigned i = 0; i < BUCKETS; i++) {
         for (struct hdf5_id **place = &bucket[i]; *place;) {
-            if (!library || (*place)->library == library)
+            bool goes = with_objects || (*place)->kind != HDF5_OBJECT;
+            if (goes && (!library || (*place)->library == library))
                 release(place);
             else
                 place = &(*place)->next;
@@ -48,9 +50,10 @@ struct hdf5_id *hdf5_find(struct hdf5_probe *p, enum hdf5_kind kind, hid_t id) {
     return found && found->kind == kind ? found : NULL;
 }
 
-// Programs that never close their ids must not fill the memory: if there are too many, all are asked for again.
+// Programs that never close their ids must not fill the memory: if there are too many, they are asked for again.
 static struct hdf5_id *take(void) {
-    if (count >= MOST) release_all(NULL);
+    if (count >= MOST) release_all(NULL, false);
+    if (count >= MOST) release_all(NULL, true);
     struct hdf5_id *fresh = unused;
     if (fresh)
         unused = fresh->next;
@@ -93,7 +96,7 @@ void hdf5_remove(struct hdf5_probe *p, hid_t id) {
 void hdf5_remove_all(struct hdf5_probe *p) {
     if (!emit_claim(p->thread)) return;
     spin_lock(&lock);
-    release_all(p->library);
+    release_all(p->library, true);
     spin_unlock(&lock);
     emit_unclaim(p->thread);
 }

@@ -246,11 +246,13 @@ static struct transfer place_parts(struct nc_object *variable, const struct nc_l
     if (result || !variable || variable->space.kind != SELECTION_ALL) return nothing;
     struct selection selection;
     begin_selection(&selection, variable);
-    const struct nc_slab only = {list->number ? list->start[0] : NULL, list->count ? list->count[0] : NULL, NULL};
-    if (selection.rank && list->number == 1)
+    // Without dimensions, or without parts, PnetCDF does not look at the lists: they may be anything.
+    if (selection.rank && list->number == 1) {
+        const struct nc_slab only = {list->start[0], list->count ? list->count[0] : NULL, NULL};
         set_regular(&selection, &only);
-    else if (selection.rank)
+    } else if (selection.rank) {
         set_box(&selection, list);
+    }
     return place(variable, &selection);
 }
 

@@ -21,6 +21,7 @@ bool event_clock_uses_ns;
 extern char __start_per_process[], __stop_per_process[];
 static char *fresh; // the variables as they are before a process begins
 static struct followed *current;
+static bool follows_all;
 static size_t unclaimed_read; // bytes that the tracer read when it had turned to no process with a spill file
 
 static size_t state_bytes(void) { return (size_t)(__stop_per_process - __start_per_process); }
@@ -29,6 +30,7 @@ int followed_init(void) {
     recorder_read_settings();
     recorder.callsites = false;
     event_clock_uses_ns = !cpu_counter_is_steady();
+    follows_all = getenv(SETTING_FOLLOW_ALL);
     memory_keep();
     fresh = malloc(state_bytes());
     if (!fresh || !recorder.job) return -ENOENT;
@@ -36,7 +38,7 @@ int followed_init(void) {
     return 0;
 }
 
-bool followed_all(void) { return getenv(SETTING_FOLLOW_ALL) != NULL; }
+bool followed_all(void) { return follows_all; }
 
 struct followed *followed_new(pid_t pid) {
     struct followed *process = calloc(1, sizeof *process);

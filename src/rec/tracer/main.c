@@ -14,8 +14,10 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,16 +39,36 @@ enum { PATIENCE_MS = 5000 }; // for the tracer to attach
 // A child that does not signal its end: the program might find that signal pending.
 static pid_t fork_quietly(void) { return (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0); }
 
+// The words of this process. Everybody may read them in /proc, and the program's environment is among them.
+static struct {
+    char *start;
+    size_t bytes;
+} words;
+
+static void close_all(void) {
+    enum { MOST = 1 << 16 };
+    if (syscall(SYS_close_range, 0, ~0u, 0) == 0) return;
+    for (int fd = 0; fd < MOST; fd++) close(fd); // before Linux 5.9
+}
+
 static void become_tracer(pid_t followed, _Atomic int *is_attached) {
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     setsid();
+    memset(words.start, 0, words.bytes);
     if (chdir("/") || trace_attach(followed) < 0) _exit(1);
     atomic_store(is_attached, 1);
-    syscall(SYS_close_range, 0, ~0u, 0); // among them the end of the pipe that the program waits for
+    close_all(); // among them the end of the pipe that the program waits for
     trace_run();
     _exit(0);
+}
+
+// The tracer works for all processes of the program. If it had a limit of processor time, it would be killed, and their
+// calls would fail.
+static bool may_follow(void) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_CPU, &limit) < 0 || limit.rlim_max == RLIM_INFINITY;
 }
 
 // The tracer must attach before the filter is set: without a tracer, the calls in the filter fail. It closes its end of
@@ -107,20 +129,25 @@ static size_t make_filter(struct sock_filter *filter) {
 static bool set_filter(void) {
     struct sock_filter filter[2 * TRACED_CALLS + 16];
     struct sock_fprog program = {.len = (unsigned short)make_filter(filter), .filter = filter};
-    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0) return true;
+    // Otherwise some kernels make the program's own work slower, too.
+    const unsigned long flags = SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) == 0) return true;
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) == 0;
 }
 
 int main(int argc, char **argv) {
     int count = argc > FOLLOWER_COUNT ? atoi(argv[FOLLOWER_COUNT]) : -1;
     if (count < 0 || count > argc - FOLLOWER_FIRST) return 2;
     const char *path = argv[FOLLOWER_PATH];
+    words.start = argv[0];
+    words.bytes = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) - argv[0]);
     char **arguments = argv + FOLLOWER_FIRST - 1; // one word earlier, so that a NULL fits behind them
     for (int i = 0; i < count; i++) arguments[i] = arguments[i + 1];
     arguments[count] = NULL;
     environ = argv + FOLLOWER_FIRST + count;
-    if (followed_init() == 0 && !(start_tracer() && set_filter())) spill_mark_unfollowed(UNFOLLOWED_FORBIDDEN);
+    if (followed_init() == 0 && !(may_follow() && start_tracer() && set_filter()))
+        spill_mark_unfollowed(UNFOLLOWED_FORBIDDEN);
     execve(path, arguments, environ);
     return errno == ENOENT ? 127 : 126;
 }

@@ -42,7 +42,9 @@ static void free_texts(struct ring *ring) {
 
 // Without a number to enter the kernel with, nothing tells the tracer when something is submitted.
 static bool can_follow(const struct io_uring_params *params) {
-    const unsigned other_layouts = IORING_SETUP_SQPOLL | IORING_SETUP_SQE128 | IORING_SETUP_CQE32;
+    // Later flags change where the rings lie, and what is in them.
+    const unsigned later = ~(2 * IORING_SETUP_DEFER_TASKRUN - 1u);
+    const unsigned other_layouts = IORING_SETUP_SQPOLL | IORING_SETUP_SQE128 | IORING_SETUP_CQE32 | later;
     return !(params->flags & other_layouts) && params->sq_entries <= MOST_ENTRIES &&
            params->cq_entries <= 2 * MOST_ENTRIES;
 }

@@ -1,5 +1,6 @@
 #include "rec/tracer/trace.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/program_file.h"
 #include "rec/asking.h"
 #include "rec/recorder.h"
 #include "rec/tracer/followed.h"
@@ -51,20 +51,33 @@ static void remove_task(pid_t tid) {
     free(task);
 }
 
+// Whether the dynamic loader started the program and obeys LD_PRELOAD. The program's file is not opened for this: the
+// server of its file system may be a followed process, which waits for the tracer.
+static bool takes_preloads(pid_t pid) {
+    char path[48];
+    uint64_t vector[128] = {0};
+    bool has_loader = false, is_secure = false;
+    snprintf(path, sizeof path, "/proc/%d/auxv", (int)pid);
+    long len = asking_read(path, (char *)vector, sizeof vector);
+    for (long i = 0; i + 1 < len / (long)sizeof *vector; i += 2) {
+        if (vector[i] == AT_BASE) has_loader = vector[i + 1];
+        if (vector[i] == AT_SECURE) is_secure = vector[i + 1];
+    }
+    return has_loader && !is_secure;
+}
+
 // Whether the recorder is loaded into the process.
 static bool has_preload(pid_t pid) {
+    static const char name[] = "LD_PRELOAD=";
     static char variables[128 << 10];
     char path[48];
-    struct program_file file;
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    int code = program_file_look(&file, path);
-    followed_count_read(file.bytes_read);
-    if (code < 0 || file.kind != PROGRAM_DYNAMIC || !recorder.library) return file.kind != PROGRAM_STATIC;
-    if (geteuid() == 0 && program_file_gains_rights(path))
-        return false; // of others, the filter has taken this from them
+    if (!recorder.library || !takes_preloads(pid)) return false;
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     long len = asking_read(path, variables, sizeof variables);
-    return len > 0 && memmem(variables, (size_t)len, recorder.library, strlen(recorder.library));
+    for (const char *at = variables, *end = variables + len; len > 0 && at < end; at += strlen(at) + 1) {
+        if (strncmp(at, name, sizeof name - 1) == 0) return strstr(at, recorder.library);
+    }
+    return false;
 }
 
 static bool is_recorded(pid_t pid) { return followed_all() || !has_preload(pid); }
