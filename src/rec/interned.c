@@ -22,7 +22,11 @@ struct interned {
 
 static struct interned *bucket[BUCKETS];
 static uint32_t count;
-static uint64_t bytes;
+// Programs may select something else at each step: that must not use up the room for datatypes and hints.
+static struct {
+    uint32_t count;
+    uint64_t bytes;
+} used[2];
 static _Atomic uint32_t lock;
 
 static uint64_t hash_of(unsigned kind, const uint8_t *fields, size_t len) {
@@ -41,10 +45,12 @@ static struct interned *find(unsigned kind, const uint8_t *fields, size_t len, u
 }
 
 static struct interned *add(unsigned kind, const uint8_t *fields, size_t len, uint64_t hash) {
-    if (count >= MOST || bytes + len > MOST_BYTES) return NULL;
+    bool is_above = kind == RECORD_SELECTION || kind == RECORD_DATASET;
+    if (used[is_above].count >= MOST || used[is_above].bytes + len > MOST_BYTES) return NULL;
     struct interned *own = memory_alloc(sizeof *own + len);
     if (!own) return NULL;
-    bytes += len;
+    used[is_above].count++;
+    used[is_above].bytes += len;
     *own = (struct interned){
         .next = bucket[hash % BUCKETS], .hash = hash, .kind = kind, .number = ++count, .len = (uint32_t)len};
     memcpy(own->fields, fields, len);
