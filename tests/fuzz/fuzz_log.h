@@ -14,8 +14,8 @@ enum { FUZZ_MAX_EVENTS = 100000 }; // a small block can hold very many; this bou
 
 static inline int fuzz_take_record(const struct log_stats_record *record, void *context) {
     struct counters_value values[COUNTERS_MAX_VALUES];
-    (void)context;
-    counters_list(&record->counters, record->is_reduced ? &record->ranks : NULL, record->layer, values);
+    const struct counters_module module = log_stats_module(context, record);
+    counters_list(&record->counters, &module, values);
     return 0;
 }
 
@@ -25,7 +25,7 @@ static inline int fuzz_take_comm(const struct log_comm *comm, void *context) {
     return 0;
 }
 
-static inline void fuzz_read_stats(struct log *log) { log_stats(log, NULL, fuzz_take_record, NULL); }
+static inline void fuzz_read_stats(struct log *log) { log_stats(log, NULL, fuzz_take_record, log); }
 
 static inline void fuzz_read_events(struct log *log) {
     struct log_filter everything = {0};
@@ -73,7 +73,7 @@ static inline void fuzz_read_log(const uint8_t *data, size_t len) {
     fuzz_read_devices(log);
     fuzz_read_events(log);
     fuzz_read_stats(log);
-    log_reduce(log, NULL, false, fuzz_take_record, NULL);
+    log_reduce(log, NULL, false, fuzz_take_record, log);
     log_comm(log, NULL, fuzz_take_comm, NULL);
     log_close(log);
 }
