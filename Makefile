@@ -21,7 +21,7 @@ configured:
 	@tools/configure '$(BUILD)'
 
 demo: build-setup configured
-	@ninja -C '$(BUILD)' ioseer src/rec/libioseer.so examples/checkpoint
+	@ninja -C '$(BUILD)' programs examples/checkpoint
 	@tools/demo '$(BUILD)'
 
 check: test-setup configured

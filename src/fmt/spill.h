@@ -21,6 +21,7 @@
 // Reasons
 #define UNFOLLOWED_RIGHTS "set-user-id"
 #define UNFOLLOWED_UNWANTED "--no-ptrace"
+#define UNFOLLOWED_MISSING "ioseer-follow is missing; build or install ioseer again"
 #define UNFOLLOWED_FORBIDDEN "ptrace is not permitted"
 #define SPILL_MAGIC 0x3150534545534f49ull // "IOSEESP1"
 #define SPILL_CHUNK_MAGIC 0x4b4e4843u     // "CHNK"

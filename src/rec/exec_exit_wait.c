@@ -103,7 +103,7 @@ static bool needs_follower(const char *path) {
     const char *why = NULL;
     if (gains_rights && cpu_syscall(SYS_geteuid, 0) != 0) why = UNFOLLOWED_RIGHTS;
     if (!why && is_traced) return false;
-    if (!why && recorder.follower[0] == '-') why = UNFOLLOWED_UNWANTED;
+    if (!why && recorder.follower[0] == '-') why = recorder.follower + 1;
     if (why) spill_mark_unfollowed(why);
     return !why;
 }

@@ -114,7 +114,7 @@ static int add_preload(struct text_list *environment, const char *library, const
 static int add_follower(struct record_job *job) {
     const struct record_options *options = job->options;
     bool found = !options->no_ptrace && locate_private_file(FOLLOWER_NAME, job->follower) == 0;
-    if (!found) strcpy(job->follower, "-");
+    if (!found) strcpy(job->follower, options->no_ptrace ? "-" UNFOLLOWED_UNWANTED : "-" UNFOLLOWED_MISSING);
     job->follows_all = found && options->ptrace;
     FORWARD(text_list_add(&job->environment, SETTING_FOLLOWER "=%s", job->follower));
     return job->follows_all ? text_list_add(&job->environment, SETTING_FOLLOW_ALL "=1") : 0;
@@ -159,7 +159,7 @@ static int plan_follower(struct record_job *job) {
     if (program_file_gains_rights(job->program) && geteuid()) return mark_unfollowed(job, UNFOLLOWED_RIGHTS);
     bool is_reached = file.kind != PROGRAM_STATIC && !program_file_gains_rights(job->program);
     if (is_reached && !job->follows_all) return 0;
-    if (job->follower[0] == '-') return mark_unfollowed(job, UNFOLLOWED_UNWANTED);
+    if (job->follower[0] == '-') return mark_unfollowed(job, job->follower + 1);
     job->words = malloc(follower_room(plan->command, plan->environment) * sizeof *job->words);
     RETURN_IF(!job->words, -ENOMEM);
     follower_fill(job->words, &job->word_count, job->follower, job->program, plan->command, plan->environment);
