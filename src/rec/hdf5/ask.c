@@ -283,7 +283,7 @@ static int describe_list(struct fields_out *out, const struct questions *ask, hi
 
 static void describe_space(struct fields_out *out, const struct hdf5_probe *p, struct hdf5_id *object) {
     hsize_t most[HDF5_MAX_RANK];
-    hid_t space = functions(p)->H5Dget_space(object->id);
+    hid_t space = functions(p)->H5Dget_space((hid_t)object->entry.id);
     if (space < 0) return;
     hdf5_ask_space(p, space, &object->space);
     if (object->space.kind == SELECTION_ALL && object->space.rank) {
@@ -296,7 +296,7 @@ static void describe_space(struct fields_out *out, const struct hdf5_probe *p, s
 }
 
 static void describe_type(struct fields_out *out, const struct hdf5_probe *p, struct hdf5_id *object) {
-    hid_t type = questions(p)->H5Dget_type(object->id);
+    hid_t type = questions(p)->H5Dget_type((hid_t)object->entry.id);
     if (type < 0) return;
     object->bytes = questions(p)->H5Tget_size(type);
     fields_number(out, DATASET_CLASS, (uint64_t)questions(p)->H5Tget_class(type) + 1);
@@ -318,8 +318,8 @@ uint32_t hdf5_describe(struct hdf5_probe *p, struct hdf5_id *object, bool old_ca
     const struct questions *ask = questions(p);
     uint8_t fields[4096];
     struct fields_out out = {.at = fields, .end = fields + sizeof fields};
-    if (ask->H5Iget_type(object->id) != TYPE_DATASET) return 0;
-    hid_t list = ask->H5Dget_create_plist(object->id);
+    if (ask->H5Iget_type((hid_t)object->entry.id) != TYPE_DATASET) return 0;
+    hid_t list = ask->H5Dget_create_plist((hid_t)object->entry.id);
     int layout = list >= 0 ? describe_list(&out, ask, list) : -1;
     if (list >= 0) functions(p)->H5Pclose(list);
     // The extent of a virtual dataset depends on other files, which HDF5 would open.

@@ -5,7 +5,7 @@
 
 #include "rec/call_types.h"
 #include "rec/emit.h"
-#include "rec/library.h"
+#include "rec/id_table.h"
 #include "rec/selection.h"
 
 enum { HDF5_MAX_RANK = SELECTION_MAX_RANK };
@@ -17,14 +17,12 @@ struct hdf5_access {
     hsize_t alignment_from, alignment;
 };
 
-enum hdf5_kind { HDF5_FREE, HDF5_OBJECT, HDF5_SPACE, HDF5_LIST };
+enum hdf5_kind { HDF5_OBJECT = 1, HDF5_SPACE, HDF5_LIST };
 
 // What an id of HDF5 stands for.
 struct hdf5_id {
-    struct hdf5_id *next;
-    const struct library *library;
-    hid_t id;
-    enum hdf5_kind kind;
+    struct id_entry entry;
+    enum hdf5_kind kind; // 0 while it is made
     // Objects: files, groups, datasets, attributes
     struct file *file; // NULL: not known, or left out
     uint32_t serial;

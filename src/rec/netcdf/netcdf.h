@@ -4,15 +4,14 @@
 
 #include "rec/call_types.h"
 #include "rec/emit.h"
-#include "rec/library.h"
+#include "rec/id_table.h"
 #include "rec/selection.h"
 
 enum { NC_WHOLE_FILE = -1 }; // instead of a variable's number
 
 // A variable, or a whole file.
 struct nc_object {
-    struct nc_object *next;
-    const struct library *library;
+    struct id_entry entry;
     int file_id, id;
     struct file *file; // NULL: not known, or left out
     uint32_t serial;
