@@ -29,6 +29,7 @@ struct model_choice {
     const char *layer;
     double gap_seconds;
     bool standard_streams;
+    bool may_be_above; // `layer` may be one above MPI-IO: hdf5 …
 };
 #define ROW_MODEL_LAYER(target)                                                                                        \
     ROW("layer", 0, OPTION_TEXT, target, "LAYER",                                                                      \

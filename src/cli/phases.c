@@ -1,11 +1,14 @@
 // `ioseer phases`: the application's I/O phases as a table or as JSON.
+#include <errno.h>
 #include <inttypes.h>
 
 #include "base/err.h"
 #include "base/table.h"
 #include "cli/argument.h"
 #include "cli/verb.h"
+#include "log/log.h"
 #include "report/phases_json.h"
+#include "summary/objects.h"
 
 static struct {
     struct print_options print;
@@ -13,7 +16,11 @@ static struct {
 } options;
 
 static const struct option_row rows[] = {
-    ROWS_MODEL(options.model),
+    {"layer", 0, OPTION_TEXT, &options.model.layer, "LAYER",
+     "use the calls of this layer: mpiio, posix, stdio, or hdf5 and the like, whose phases have objects and selections "
+     "(default: the calls that the program itself made)"},
+    ROW_GAP(&options.model.gap_seconds),
+    ROW_STANDARD_STREAMS(&options.model.standard_streams),
     ROWS_PRINT(options.print),
     {0},
 };
@@ -35,13 +42,37 @@ static const char *offset_text(const struct op_summary *row) {
     return value->text ? value->text : "(table)";
 }
 
+// Of a layer above MPI-IO: what of its object an operation selects, and where.
+static int add_selection(struct table *table, const struct op_summary *row, const struct phase_run *run) {
+    struct selection_place place;
+    int code = model_place_selection(run->model, run->family, row, &place);
+    const struct log_selection *selection = place.selection;
+    bool is_named = row->kind->set == run->op->kind->set; // in the first line
+    const char *object = is_named ? NULL : model_object_name(run->model->file[row->kind->set].set->pattern);
+    table_printf(table, "%s%s", object ? object : "", object ? ": " : "");
+    table_append(table, "%s", selection ? objects_text_shape(selection).text : "-");
+    for (unsigned i = 0; place.start && i < selection->rank; i++)
+        table_append(table, "%s%s", i ? ", " : " at ", place.start[i]);
+    for (unsigned i = 0; place.step && i < selection->rank; i++)
+        table_append(table, "%s%" PRId64, i ? "," : " step ", place.step[i]);
+    if (selection && selection->kind == SELECTION_REGULAR && !place.start)
+        table_append(table, " at %s places", row->mode);
+    selection_place_free(&place);
+    return code;
+}
+
 // The weight is that of all phases of the run, as is its time; `rep` and size are those of one.
-static void add_row(struct table *table, const struct op_summary *row, size_t phases) {
+static int add_row(struct table *table, const struct op_summary *row, const struct phase_run *run) {
+    size_t phases = run->end - run->first;
     table_printf(table, "%zu %s%s", row->part->ranks, row->kind->collective ? "collective " : "", row->name);
-    table_text(table, offset_text(row));
+    if (call_layer_is_above(run->model->layer))
+        FORWARD(add_selection(table, row, run));
+    else
+        table_text(table, offset_text(row));
     table_number(table, row->rep);
     table_text(table, !row->moves ? NULL : row->has_size ? human_bytes(op_summary_size(row)).text : "varies");
     table_text(table, row->moves ? human_bytes(row->bytes * phases).text : NULL);
+    return 0;
 }
 
 // Prints time, bandwidth, share and file, which are in the first line of a run. Returns whether it named a file.
@@ -55,6 +86,8 @@ static bool add_totals(struct table *table, const struct phase_run *run, int64_t
         table_printf(table, "%.0f /s", seconds > 0 ? (double)(run->names * phases) / seconds : 0);
     table_percent(table, all_ns > 0 ? (double)run->ns / (double)all_ns : 0);
     table_text(table, run->name ? run->name : "");
+    if (run->object) table_append(table, ":%s", run->object);
+    if (run->files.objects > 1) table_append(table, " (%s)", human_count(run->files.objects, "object").text);
     if (run->files.files > 1) table_append(table, " (%s)", human_count(run->files.files, "file").text);
     uint32_t at_once = 0;
     model_count_turns(run->model, run->family, run->model->phase[run->first].ph, &at_once);
@@ -63,7 +96,7 @@ static bool add_totals(struct table *table, const struct phase_run *run, int64_t
     return run->name;
 }
 
-static void add_run(struct table *table, const struct phase_run *run, int64_t all_ns) {
+static int add_run(struct table *table, const struct phase_run *run, int64_t all_ns) {
     const struct op_summary *row = run->op;
     uint32_t np = run->model->program[run->family->program].np;
     for (size_t i = 0; i < run->ops || !i; i++) {
@@ -72,9 +105,9 @@ static void add_run(struct table *table, const struct phase_run *run, int64_t al
         if (!run->ops) {
             table_printf(table, "%zu without transfers", run->ranks);
             table_row(table);
-            return;
+            return 0;
         }
-        add_row(table, &row[i], run->end - run->first);
+        FORWARD(add_row(table, &row[i], run));
         bool is_named = !i && add_totals(table, run, all_ns);
         if (row[i].part->ranks < np && (!i || row[i].part != row[i - 1].part)) {
             for (unsigned empty = i ? 4 : 0; empty; empty--) table_text(table, "");
@@ -83,6 +116,7 @@ static void add_run(struct table *table, const struct phase_run *run, int64_t al
         }
         table_row(table);
     }
+    return 0;
 }
 
 static int add_phases(struct table *table, const struct model *model) {
@@ -90,9 +124,9 @@ static int add_phases(struct table *table, const struct model *model) {
     int64_t all_ns = 0;
     int code;
     for (size_t i = 0; i < model->phases; i++) all_ns += model->phase[i].duration_ns;
-    while ((code = phase_run_next(&run)) > 0) add_run(table, &run, all_ns);
+    while ((code = phase_run_next(&run)) > 0 && !add_run(table, &run, all_ns)) continue;
     phase_run_free(&run);
-    return code;
+    return code > 0 ? -ENOMEM : code;
 }
 
 static void print_periods(FILE *out, const struct model *model) {
@@ -124,17 +158,18 @@ static void print_rule(FILE *out, const struct model *model) {
 }
 
 static int print_text(const struct model *model, FILE *out) {
-    static const struct table_column columns[] = {{"PHASE", TABLE_TEXT},
-                                                  {"OPERATIONS", TABLE_TEXT},
-                                                  {"INITIAL OFFSET", TABLE_TEXT},
-                                                  {"REP", TABLE_NUMBER},
-                                                  {"REQUEST", TABLE_UNIT},
-                                                  {"WEIGHT", TABLE_UNIT},
-                                                  {"TIME", TABLE_UNIT},
-                                                  {"BANDWIDTH", TABLE_UNIT},
-                                                  {"SHARE", TABLE_UNIT},
-                                                  {"FILE", TABLE_NAME},
-                                                  {0}};
+    bool is_above = call_layer_is_above(model->layer);
+    const struct table_column columns[] = {{"PHASE", TABLE_TEXT},
+                                           {"OPERATIONS", TABLE_TEXT},
+                                           {is_above ? "SELECTION" : "INITIAL OFFSET", TABLE_TEXT},
+                                           {"REP", TABLE_NUMBER},
+                                           {"REQUEST", TABLE_UNIT},
+                                           {"WEIGHT", TABLE_UNIT},
+                                           {"TIME", TABLE_UNIT},
+                                           {"BANDWIDTH", TABLE_UNIT},
+                                           {"SHARE", TABLE_UNIT},
+                                           {is_above ? "OBJECT" : "FILE", TABLE_NAME},
+                                           {0}};
     struct table table = table_begin(out, columns);
     int code = add_phases(&table, model), ended = table_end(&table);
     FORWARD(code < 0 ? code : ended);
@@ -154,6 +189,7 @@ static int print(const struct argument *argument, struct output *output) {
 }
 
 static enum status phases_run(int argc, char **argv) {
+    options.model.may_be_above = true;
     return argument_print("phases", argc, argv, &options.print, &options.model, print);
 }
 

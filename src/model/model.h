@@ -14,6 +14,7 @@
 #include "model/datatypes.h"
 #include "model/expr.h"
 #include "model/file_set.h"
+#include "model/fit.h"
 #include "model/loops.h"
 #include "model/op.h"
 
@@ -184,6 +185,8 @@ struct model_hints {
     size_t in_force_count;
 };
 
+struct log_selection;
+
 struct model {
     struct arena arena;
     unsigned layer; // that was asked for; LAYER_NONE: the highest one per file
@@ -195,6 +198,8 @@ struct model {
     struct types types; // of views and memory
     struct model_hints *hints;
     size_t hints_count;
+    const struct log_selection **selection; // of a layer above MPI-IO (log/log.h), by op_kind.selection - 1
+    size_t selections;
     struct file_sets sets;
     struct model_file *file; // by op_kind.set
     size_t files;
@@ -228,7 +233,9 @@ struct log;
 struct log_consumer;
 
 struct model_options {
-    unsigned layer;        // LAYER_NONE: the highest that moved the bytes
+    // LAYER_NONE: the highest that moved the bytes. A model of a layer above MPI-IO is only for looking at its phases:
+    // names of file sets are those of objects (model_object_name), and there is nothing to replay.
+    unsigned layer;
     int64_t gap_ns;        // a pause that separates phases in programs without MPI; 0: MODEL_GAP_NS
     uint64_t most_calls;   // that the program made; 0: any number
     bool standard_streams; // also files that were open before the job began, such as its standard output
@@ -348,6 +355,22 @@ int model_count_turns(const struct model *model, const struct model_family *fami
 
 struct model_file_use {
     uint64_t files;
-    bool shared; // one of them by several processes
+    uint64_t objects; // in the files, of layers above MPI-IO: datasets, variables
+    bool shared;      // one of them by several processes
 };
 int model_count_files(const struct model *model, const struct model_family *family, struct model_file_use *use);
+
+// In a model of a layer above MPI-IO, a name is that of a file, this byte, and that of an object in it.
+enum { MODEL_OBJECT_MARK = 0x1f };
+const char *model_object_name(const char *name); // behind the mark; NULL: the file itself
+
+// Where the selection of a row begins, by dimension: expressions over the ranks, as of offset_expr (selections.c). And
+// by how much it moves from one repetition to the next. A selection without a rule has neither.
+struct selection_place {
+    const struct log_selection *selection; // NULL: the row has none
+    char (*start)[FIT_TEXT_BYTES];         // NULL: not known, or without a rule
+    int64_t *step;                         // NULL: the same
+};
+int model_place_selection(const struct model *model, const struct model_family *family, const struct op_summary *row,
+                          struct selection_place *place);
+void selection_place_free(struct selection_place *place);

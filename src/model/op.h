@@ -51,6 +51,7 @@ struct op_kind {
     uint32_t hints;        // given with the call: place + 1, else 0
     uint32_t whence;       // of a seek
     uint32_t communicator; // of an open with MPI-IO, and of a synchronisation: place + 1; 0: not known
+    uint32_t selection;    // of a transfer above MPI-IO: place + 1; 0: none
     int error;
 };
 

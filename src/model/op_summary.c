@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/lookup.h"
 #include "base/scoped.h"
 #include "fmt/call.h"
@@ -57,7 +58,7 @@ static bool belongs(const struct rows *r, const struct op_summary *row, const st
     if (r->detail < OF_CALL && row->kind->set != kind->set) return false;
     if (r->detail > OF_SIZE) return true;
     if (row->item->type == LOOPS_LIST || item->type == LOOPS_LIST) return row->item == item;
-    return row->size == (uint64_t)op->at[AT_SIZE];
+    return row->size == (uint64_t)op->at[AT_SIZE] && row->kind->selection == kind->selection;
 }
 
 static size_t row_of(struct rows *r, const struct op *op, const struct model_item *item) {
@@ -230,10 +231,27 @@ int model_count_others(const struct model *model, const struct model_family *fam
 // The members of sets that the transfers of a family touch, and the last rank that did.
 struct touching {
     const struct model *model;
-    struct lookup *by; // set and member -> rank
+    struct lookup *by;      // set and member -> rank
+    struct lookup *objects; // hashes of the names of files that objects are in
     uint32_t rank;
     struct model_file_use use;
 };
+
+// Counts a file, or an object and the file that it is in if that is new.
+static int count_file(struct touching *t, const struct file_set *set, size_t member) {
+    char name[8192];
+    const char *object = model_object_name(set->pattern);
+    if (!object) {
+        t->use.files++;
+        return 0;
+    }
+    t->use.objects++;
+    FORWARD(file_set_member_name(set, member, name, sizeof name));
+    uint64_t file = hash_bytes(0, name, (size_t)(model_object_name(name) - name));
+    if (lookup_find(t->objects, file) != LOOKUP_NONE) return 0;
+    t->use.files++;
+    return lookup_set(t->objects, file, 1);
+}
 
 static int touch(const struct op *op, size_t leaf, void *context) {
     struct touching *t = context;
@@ -243,14 +261,15 @@ static int touch(const struct op *op, size_t leaf, void *context) {
     uint64_t key = lookup_pair(set, (uint32_t)op->at[AT_MEMBER]);
     uint32_t by = lookup_find(t->by, key);
     if (by == t->rank) return 0;
-    if (by == LOOKUP_NONE) t->use.files++;
+    if (by == LOOKUP_NONE) FORWARD(count_file(t, t->model->file[set].set, (size_t)op->at[AT_MEMBER]));
     if (by != LOOKUP_NONE) t->use.shared = true;
     return lookup_set(t->by, key, t->rank);
 }
 
 int model_count_files(const struct model *model, const struct model_family *family, struct model_file_use *use) {
     SCOPED(lookup_free) struct lookup by = {0};
-    struct touching t = {.model = model, .by = &by};
+    SCOPED(lookup_free) struct lookup objects = {0};
+    struct touching t = {.model = model, .by = &by, .objects = &objects};
     for (size_t i = 0; i < family->parts; i++) {
         for (size_t r = 0; r < family->part[i].ranks; r++) {
             t.rank = family->part[i].rank[r];

@@ -4,12 +4,14 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "base/order.h"
 #include "model/file/keywords.h"
+#include "summary/objects.h"
 
 // --- runs of phases
 
@@ -34,12 +36,18 @@ static int name_files(struct phase_run *run) {
         run->moves |= op->moves;
         run->names += op->moves ? 0 : op->count;
         if (op->kind->set == OP_NO_SET) continue;
+        if (call_layer_is_above(run->model->layer) && main) continue; // of these, the first row's
         if (!main || op->bytes > main->bytes || (op->bytes == main->bytes && op->count > main->count)) main = op;
     }
     if (!main) return 0;
     const char *pattern = run->model->file[main->kind->set].set->pattern;
     int len = main->is_of_sets ? (int)main->folder : INT_MAX;
-    return asprintf(&run->name, "%.*s%s", len, pattern, main->is_of_sets ? "..." : "") < 0 ? -ENOMEM : 0;
+    RETURN_IF(asprintf(&run->name, "%.*s%s", len, pattern, main->is_of_sets ? "..." : "") < 0, -ENOMEM);
+    char *object = strchr(run->name, MODEL_OBJECT_MARK);
+    if (!object) return 0;
+    *object = '\0';
+    run->object = object + 1;
+    return 0;
 }
 
 int phase_run_next(struct phase_run *run) {
@@ -84,13 +92,41 @@ static void key_offset_table(struct json_out *json, const struct op_summary *op,
     json_close(json);
 }
 
-static void write_operation(struct json_out *json, const struct op_summary *op, const struct phase_run *run,
-                            uint32_t ph, size_t most) {
+// Of a layer above MPI-IO: the object, and what of it an operation selects.
+static int key_selection(struct json_out *json, const struct op_summary *op, const struct phase_run *run) {
+    const struct model *model = run->model;
+    const char *pattern = op->kind->set == OP_NO_SET ? "" : model->file[op->kind->set].set->pattern;
+    struct selection_place place;
+    if (!call_layer_is_above(model->layer)) return 0;
+    key_text(json, "object", model_object_name(pattern));
+    int code = model_place_selection(model, run->family, op, &place);
+    const struct log_selection *selection = place.selection;
+    json_key(json, "selection");
+    if (!code && selection) {
+        json_object(json);
+        objects_json_shape(json, selection);
+        if (place.start) key_array(json, "start_expr");
+        for (unsigned i = 0; place.start && i < selection->rank; i++) json_text(json, place.start[i]);
+        if (place.start) json_close(json);
+        if (place.step) key_array(json, "step");
+        for (unsigned i = 0; place.step && i < selection->rank; i++) json_signed(json, place.step[i]);
+        if (place.step) json_close(json);
+        json_close(json);
+    } else {
+        json_null(json);
+    }
+    selection_place_free(&place);
+    return code;
+}
+
+static int write_operation(struct json_out *json, const struct op_summary *op, const struct phase_run *run, uint32_t ph,
+                           size_t most) {
     const struct model_item *item = op->item;
     const char *size_expression = item->at[AT_SIZE].text;
     bool is_op = item->type == LOOPS_OP;
     json_object(json);
     json_members(json, m_text("op", op->name), m_text("call", op->kind->call));
+    FORWARD(key_selection(json, op, run));
     if (op->part->ranks < run->ranks) key_ranks(json, op->part->rank, op->part->ranks, most);
     json_members(json, m_number("rep", op->rep), m_number_if("size", op->has_size, op->size),
                  m_number_if("request", op->has_size, op_summary_size(op)));
@@ -107,6 +143,7 @@ static void write_operation(struct json_out *json, const struct op_summary *op, 
                  m_number_if("alignment", op->moves, op->bits & (0 - op->bits)), m_signed_if("low", op->moves, op->low),
                  m_signed_if("high", op->moves, op->high), m_number("thread", op->part->thread));
     json_close(json);
+    return 0;
 }
 
 static void key_others(struct json_out *json, const struct model *model, const struct model_family *family,
@@ -121,18 +158,21 @@ static void key_others(struct json_out *json, const struct model *model, const s
     json_close(json);
 }
 
-static void write_phase(struct json_out *json, const struct phase_run *run, size_t id, size_t most) {
+static int write_phase(struct json_out *json, const struct phase_run *run, size_t id, size_t most) {
     const struct model *model = run->model;
     const struct model_phase *phase = &model->phase[id];
     const struct model_family *family = run->family;
     double seconds = (double)phase->duration_ns / 1e9;
     json_object(json);
-    json_members(json, m_number("id", id + 1), m_text("file", run->name), m_number("files", run->files.files),
+    json_members(json, m_number("id", id + 1), m_text("file", run->name));
+    if (call_layer_is_above(model->layer))
+        json_members(json, m_text("object", run->object), m_number("objects", run->files.objects));
+    json_members(json, m_number("files", run->files.files),
                  m_text("access", run->files.files ? run->files.shared ? "shared" : "unique" : NULL),
                  m_number("np", run->ranks));
     key_ranks(json, run->rank, run->ranks, most);
     key_array(json, "ops");
-    for (size_t i = 0; i < run->ops && i < most; i++) write_operation(json, &run->op[i], run, phase->ph, most);
+    for (size_t i = 0; i < run->ops && i < most; i++) FORWARD(write_operation(json, &run->op[i], run, phase->ph, most));
     json_close(json);
     key_others(json, model, family, phase->ph);
     json_members(json, m_number("weight", family->weight), m_number("tick", phase->tick),
@@ -147,13 +187,18 @@ static void write_phase(struct json_out *json, const struct phase_run *run, size
     model_count_turns(model, family, phase->ph, &at_once);
     json_members(json, m_number_if("turns", at_once, at_once));
     json_close(json);
+    return 0;
 }
 
 static int write_phases(struct json_out *json, const struct model *model, size_t most) {
     struct phase_run run = {.model = model};
     int code = 1;
     while (run.end < most && (code = phase_run_next(&run)) > 0) {
-        for (size_t i = run.first; i < run.end && i < most; i++) write_phase(json, &run, i, most);
+        for (size_t i = run.first; i < run.end && i < most && code > 0; i++) {
+            int written = write_phase(json, &run, i, most);
+            if (written < 0) code = written;
+        }
+        if (code < 0) break;
     }
     phase_run_free(&run);
     return code < 0 ? code : 0;

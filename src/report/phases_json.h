@@ -17,6 +17,7 @@ struct phase_run {
     size_t ranks;
     struct model_file_use files;
     char *name;     // pattern of its files, or the folder of metadata on several sets of files; NULL: none
+    char *object;   // in `name`: pattern of its objects, of a layer above MPI-IO; NULL: none
     bool moves;     // bytes
     uint64_t names; // operations on names in one phase, over all processes
 };

@@ -69,24 +69,33 @@ static void add_regular(struct objects_words *words, const struct log_selection 
     add_list(words, " every ", selection->stride, selection->rank);
 }
 
-struct objects_words objects_text_selection(const struct log_event *event) {
-    const struct log_selection *selection = event->selection;
+struct objects_words objects_text_shape(const struct log_selection *selection) {
     struct objects_words words = {0};
-    uint64_t start[SELECTION_MAX_RANK];
+    bool is_known = selection->points_known;
     switch (selection->kind) {
     case SELECTION_REGULAR: add_regular(&words, selection); break;
     case SELECTION_IRREGULAR:
+        if (!is_known) break;
         add(&words, "%" PRIu64 " elements in %" PRIu64 " blocks within ", selection->points, selection->blocks);
         add_sizes(&words, selection->block, selection->rank);
         break;
     case SELECTION_ELEMENTS:
+        if (!is_known) break;
         add(&words, "%" PRIu64 " points within ", selection->points);
         add_sizes(&words, selection->block, selection->rank);
         break;
     default: add(&words, "%s", kinds[selection->kind] ? kinds[selection->kind] : "unknown"); break;
     }
+    if (!words.len) add(&words, "%s, various", kinds[selection->kind]);
     add(&words, " of ");
     add_sizes(&words, selection->dims, selection->rank);
+    return words;
+}
+
+struct objects_words objects_text_selection(const struct log_event *event) {
+    const struct log_selection *selection = event->selection;
+    struct objects_words words = objects_text_shape(selection);
+    uint64_t start[SELECTION_MAX_RANK];
     bool has_start = selection->kind >= SELECTION_REGULAR && start_of(event, start);
     if (has_start) add_list(&words, " at ", start, selection->rank);
     return words;
@@ -133,6 +142,19 @@ static void json_dims(struct json_out *json, const char *key, const uint64_t *di
     json_close(json);
 }
 
+void objects_json_shape(struct json_out *json, const struct log_selection *selection) {
+    bool is_box = selection->kind > SELECTION_REGULAR, is_known = selection->points_known;
+    bool can_grow = selection->rank && !is_known;
+    key_text(json, "kind", kinds[selection->kind]);
+    json_dims(json, "dims", selection->dims, selection->rank, 0);
+    key_number_if(json, "points", !can_grow, is_known ? selection->points : 0);
+    if (selection->kind < SELECTION_REGULAR || (is_box && !is_known)) return;
+    if (selection->kind == SELECTION_IRREGULAR) key_number(json, "blocks", selection->blocks);
+    if (!is_box) key_numbers(json, "stride", selection->stride, selection->rank);
+    if (!is_box) key_numbers(json, "count", selection->count, selection->rank);
+    key_numbers(json, is_box ? "box" : "block", selection->block, selection->rank);
+}
+
 void objects_json_selection(struct json_out *json, const struct log_event *event) {
     const struct log_selection *selection = event->selection;
     uint64_t start[SELECTION_MAX_RANK];
@@ -141,19 +163,9 @@ void objects_json_selection(struct json_out *json, const struct log_event *event
         return;
     }
     json_object(json);
-    key_text(json, "kind", kinds[selection->kind]);
-    bool can_grow = selection->rank && !selection->points_known;
-    uint64_t points = selection->points_known ? selection->points : 0;
-    json_dims(json, "dims", selection->dims, selection->rank, 0);
-    key_number_if(json, "points", !can_grow, points);
-    if (selection->kind >= SELECTION_REGULAR) {
-        bool is_box = selection->kind != SELECTION_REGULAR;
-        if (selection->kind == SELECTION_IRREGULAR) key_number(json, "blocks", selection->blocks);
-        if (start_of(event, start)) key_numbers(json, is_box ? "box_start" : "start", start, selection->rank);
-        if (!is_box) key_numbers(json, "stride", selection->stride, selection->rank);
-        if (!is_box) key_numbers(json, "count", selection->count, selection->rank);
-        key_numbers(json, is_box ? "box" : "block", selection->block, selection->rank);
-    }
+    objects_json_shape(json, selection);
+    if (selection->kind >= SELECTION_REGULAR && start_of(event, start))
+        key_numbers(json, selection->kind > SELECTION_REGULAR ? "box_start" : "start", start, selection->rank);
     json_close(json);
 }
 

@@ -80,6 +80,36 @@ class Hdf5Test(CommandLineTest):
         files = [file for file in info['files'] if file['name'].endswith('.h5')]
         self.assertEqual(len(files), 1)
         self.assertEqual(files[0]['bytes_written'], sum(e['result'] for e in moving))
+        self.check_phases(ranks, slabs, parallel)
+
+    def check_phases(self, ranks, slabs, parallel):
+        """Each dataset is written in one phase and read in another, at places that follow from the rank."""
+        log = self.path('log.ioseer')
+        made = self.json('phases', '--json', '--layer', 'hdf5', log)
+        rows = ROWS * slabs
+        first = 'idP*%d' % rows if ranks > 1 else '0'
+        last = 'idP*%d + %d' % (rows, rows - ROWS) if ranks > 1 else str(rows - ROWS)
+        expected = [(op, name, [start, '0'], rep, together, ranks * rep * SLAB)
+                    for name, together in (('/alone', False), ('/together', parallel))
+                    for op, start, rep in (('write', first, slabs), ('read', last, 1))]
+        found = [(op['op'], op['object'], op['selection']['start_expr'], op['rep'], op['collective'], op['bytes'])
+                 for phase in made['phases'] for op in phase['ops']]
+        self.assertEqual(found, expected)
+        self.assertEqual((made['bytes'], made['unphased_bytes']), (sum(row[-1] for row in expected), 0))
+        events = self.json('dump', '--json', '--layer', 'hdf5', log)
+        for phase, (op, name, *_) in zip(made['phases'], expected):
+            self.assertEqual((phase['object'], phase['objects'], phase['files'], phase['np']), (name, 1, 1, ranks))
+            self.assertEqual(phase['ops'][0].get('selection')['count'], [ROWS, COLUMNS])
+            if op == 'write':
+                self.assertEqual(phase['ops'][0]['selection']['step'], [ROWS, 0])
+            times = {}
+            for event in events:
+                if event['object'] == name and event['class'] == op:
+                    times[event['rank']] = times.get(event['rank'], 0) + event['duration']
+            self.assertAlmostEqual(phase['duration'], max(times.values()), places=8)
+        self.assertIn(b'4x256 of ', self.expect(0, 'phases', '--layer', 'hdf5', log).stdout)
+        for verb in (('model',), ('diff', log)):
+            self.assertEqual(self.expect(2, *verb, '--layer', 'hdf5', log).stderr.count(b'above the layers that move'), 1)
 
     def check_counters(self, ranks, slabs, parallel):
         records = self.json('stats', '--json', self.path('log.ioseer'))['records']
@@ -126,6 +156,8 @@ class Serial(Hdf5Test):
         records = [r for r in self.json('stats', '--json', log)['records'] if r.get('object') == '/alone']
         self.assertEqual([(r['counters']['H5D_WRITES'], r['counters']['H5D_BYTES_WRITTEN']) for r in records],
                          [(6, 6 * SLAB)])
+        phases = self.json('phases', '--json', '--layer', 'hdf5', log)
+        self.assertEqual((phases['bytes'], phases['unphased_bytes']), (0, 2 * 7 * SLAB))
 
     def test_tools(self):
         """Programs that use HDF5 in their own ways: links, references, filters, the high-level library."""
@@ -189,6 +221,28 @@ class Python(Hdf5Test):
 
     def test_one_library(self):
         self.python('import h5py')
+
+    def test_irregular(self):
+        """Datasets whose names differ in numbers are one pattern; lists of rows have no rule."""
+        program = '''
+import h5py, numpy
+file = h5py.File('irregular.h5', 'w')
+for step in range(3):
+    data = file.create_dataset(f'step{step}/x', (100, 100), 'f8', chunks=(10, 10))
+    for i in range(10):
+        data[i * 10:(i + 1) * 10] = numpy.ones((10, 100))
+for rows in [1, 3, 4, 9, 70], [2, 5, 8, 11, 40], [0, 7, 22, 41, 93]:
+    file['step1/x'][rows]
+file.close()
+'''
+        if run(PYTHON, '-c', program, cwd=self.folder).returncode:
+            self.skipTest('no h5py')
+        self.same(PYTHON, '-c', program, output='irregular.h5', has_times=True)
+        phases = self.json('phases', '--json', '--layer', 'hdf5', self.path('log.ioseer'))['phases']
+        found = [(p['object'], p['objects'], [(o['op'], o['rep'], o['selection']['kind']) for o in p['ops']]) for p in phases]
+        self.assertEqual(found, [('/step*/x', 3, [('write', 30, 'hyperslab')]), ('/step*/x', 1, [('read', 3, 'irregular')])])
+        self.assertEqual(phases[0]['ops'][0]['selection']['start_expr'], ['0', '0'])
+        self.assertEqual(phases[1]['ops'][0]['selection']['points'], 500)
 
     def test_two_libraries(self):
         """Each module must keep its own library."""

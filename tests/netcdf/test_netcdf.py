@@ -66,6 +66,20 @@ class Slabs(Hdf5Test):
         self.assertRegex(text, r'(?m)^PNETCDF_VAR\t-1\t\d+\tPNETCDF_VAR_OPENS\t\d+\t\S+\.nc:alone\t')
         self.assertRegex(text, r'(?m)^PNETCDF_FILE\t-1\t\d+\tPNETCDF_FILE_CREATES\t\d+\t\S+\.nc\t')
 
+    def check_phases(self):
+        """Their bytes are those of the variables' elements, and each row says which variable it is about."""
+        made = self.json('phases', '--json', '--layer', 'pnetcdf', self.path('log.ioseer'))
+        moved = {}
+        for op in (op for phase in made['phases'] for op in phase['ops']):
+            key = op['op'], op['object'], op['collective'], tuple(op['selection']['count'])
+            moved[key] = moved.get(key, 0) + op['bytes']
+        writes = RANKS * SLABS
+        self.assertEqual(moved, {('write', 'alone', False, (ROWS, COLUMNS)): writes * SLAB * 8,
+                                 ('write', 'together', True, (ROWS, COLUMNS)): writes * SLAB * 4,
+                                 ('write', 'grows', True, (1, COLUMNS)): writes * COLUMNS * 4,
+                                 ('read', 'together', True, (2, COLUMNS // 4)): RANKS * 2 * COLUMNS})
+        self.assertEqual(made['unphased_bytes'], 0)
+
     def test_slabs(self):
         program = os.path.join(PROGRAMS, 'slabs')
         self.need(program, LAUNCH[0])
@@ -81,6 +95,7 @@ class Slabs(Hdf5Test):
         self.assertIn('pnetcdf', info['layers'])
         moving = [e for e in events if e['class'] == 'write' and e['layer'] == 'posix' and e['file'].endswith('.nc')]
         self.check_counters()
+        self.check_phases()
         files = [file for file in info['files'] if file['name'].endswith('.nc')]
         self.assertEqual([file['bytes_written'] for file in files], [sum(e['result'] for e in moving)])
 

@@ -33,6 +33,14 @@ static int copy_programs(struct building *b) {
     return 0;
 }
 
+static int copy_selections(struct building *b) {
+    struct model *model = b->model;
+    model->selections = b->recorded.selections;
+    FORWARD(arena_array(&model->arena, model->selection, model->selections));
+    for (size_t i = 0; i < model->selections; i++) model->selection[i] = b->recorded.selection[i];
+    return 0;
+}
+
 static int cut_threads(struct building *b, int64_t gap_ns) {
     b->of_thread = calloc(b->recorded.count + 1, sizeof *b->of_thread);
     RETURN_IF(!b->of_thread, -ENOMEM);
@@ -52,9 +60,10 @@ static int build(struct building *b) {
     b->recorded.arena = (struct arena){0};
     FORWARD(communicators_join(&b->communicators, &b->recorded, b->log));
     FORWARD(communicators_set(&b->communicators, &b->recorded));
-    FORWARD(build_syncs(b));
+    bool is_above = call_layer_is_above(model->layer); // nobody replays such a model
+    if (!is_above) FORWARD(build_syncs(b));
     recorded_drop_idle(&b->recorded);
-    FORWARD(build_file_waits(b));
+    if (!is_above) FORWARD(build_file_waits(b));
     FORWARD(build_metadata(b));
     FORWARD(cut_threads(b, model->gap_ns));
     FORWARD(copy_programs(b));
@@ -62,6 +71,7 @@ static int build(struct building *b) {
     for (uint32_t i = 0; i < model->families; i++) FORWARD(make_family(b, i));
     FORWARD(build_periods(b));
     FORWARD(build_numbers(b, b->log));
+    FORWARD(copy_selections(b));
     const struct recorded_left *left = &b->recorded.left;
     model->unphased_launchers = left->launchers;
     model->unphased_inherited = left->inherited;

@@ -88,6 +88,7 @@ struct recording {
         struct comm comm;      // the last operation
         struct thread_gap gap; // the last transfer
         int64_t end_ns;
+        int64_t above_ns; // end of the last call of the chosen layer, if that is above MPI-IO
         bool begun;
         bool is_async;   // the last operation was an asynchronous transfer
         int64_t seen_ns; // when its end was seen
@@ -330,7 +331,7 @@ static int make_op(struct recording *l, const struct log_event *event, struct op
     kind.call_id = (uint16_t)call->build_id;
     kind.layer = call->layer;
     kind.class = call->class;
-    kind.collective = call->traits & CALL_COLLECTIVE;
+    kind.collective = log_event_is_collective(event);
     kind.nonblocking = call->traits & CALL_ASYNC;
     bool seeks = call->traits & CALL_RESULT_IS_OFFSET && event->raw.has_result && !event->raw.error;
     kind.has_offset = seeks || (event->raw.has_offset && call->traits & CALL_HAS_OFFSET);
@@ -345,6 +346,7 @@ static int make_op(struct recording *l, const struct log_event *event, struct op
                         : second      ? second->member
                                       : 0;
     FORWARD(add_mpi(l, event, &kind, op));
+    if (event->selection) FORWARD(recorded_add_selection(l->recorded, event->selection, &kind.selection));
     FORWARD(intern_kind(l, &kind, &op->kind));
     op->at[AT_MEMBER] = file ? file->member : 0;
     op->at[AT_OFFSET] = seeks ? event->raw.result : kind.has_offset ? (int64_t)event->raw.offset : 0;
@@ -492,6 +494,7 @@ static void drop_first(struct recording *l) {
 // the job ran, not of the program.
 static bool is_inherited(const struct recording *l, const struct log_event *event) {
     if (l->options.standard_streams || !event->file || !event->raw.handle) return false;
+    if (call_layer_is_above(event->call->layer)) return false; // who opens a file opens its variables
     return !l->recorded->file[event->file->index].is_opened;
 }
 
@@ -511,17 +514,29 @@ static bool is_operation(struct recording *l, const struct log_event *event) {
     return true;
 }
 
+// True for what a call of the chosen layer above MPI-IO contains. The communication stored with it is the library's
+// own, and says nothing about the program's phases.
+static bool is_of_library(struct recording *l, const struct log_event *event) {
+    struct carry *carry = &l->carry[event->thread];
+    if (!call_layer_is_above(l->options.layer)) return false;
+    if (event->start_ns < carry->above_ns) return true;
+    if (event->call->layer == l->options.layer) carry->above_ns = event->start_ns + log_event_call_ns(event);
+    return false;
+}
+
 static int add_event(struct recording *l, const struct log_event *event) {
     struct waiting_op op;
     // No operation; but communication may be stored with it.
-    if (call_layer_is_above(event->call->layer)) {
+    if (call_layer_is_above(event->call->layer) && event->call->layer != l->options.layer) {
         if (!l->of_process) return 0;
         FORWARD(add_thread(l, event));
+        if (is_of_library(l, event)) return 0;
         return add_waiting(l, &(struct waiting){.event = event->id, .thread = event->thread}, NULL);
     }
-    FORWARD(recorded_note_file(l->recorded, event));
+    if (!call_layer_is_above(event->call->layer)) FORWARD(recorded_note_file(l->recorded, event));
     if (!log_class_moves(event->call->class)) FORWARD(lookup_set(&l->parents, event->id, event->call->layer));
     FORWARD(add_thread(l, event));
+    if (is_of_library(l, event)) return 0;
     const struct waiting waiting = {.event = event->id, .thread = event->thread, .is_op = is_operation(l, event)};
     if (waiting.is_op) {
         op = (struct waiting_op){.start_ns = event->start_ns,
@@ -597,11 +612,23 @@ static int add_partners(const struct process_comm *process, struct carry *carry,
     return 0;
 }
 
+// Communication at the end of a call above MPI-IO is stored with the next event. It was inside the call if it does not
+// fit into the pause between the two, or if that is too short for a program that exchanges data.
+static bool is_inside(const struct recording *l, const struct carry *carry, const struct comm *comm,
+                      const struct waiting_op *op) {
+    enum { SHORT_NS = 10000 };
+    int64_t pause_ns = op->start_ns - carry->end_ns, comm_ns = 0;
+    for (unsigned k = 0; k < STREAM_COMM_KINDS; k++) comm_ns += (int64_t)comm->of[k].units;
+    return call_layer_is_above(l->options.layer) && carry->begun && (comm_ns > pause_ns || pause_ns < SHORT_NS);
+}
+
 static int add_with_comm(struct recording *l, const struct waiting *event) {
     struct thread_ops *thread = &l->recorded->thread[event->thread];
     struct carry *carry = &l->carry[event->thread];
     const struct process_comm *process = &l->of_process[log_process_index(l->log, thread->process)];
     const struct comm *comm = comm_before(process, carry, event->event);
+    if (comm && event->is_op && is_inside(l, carry, comm, (const struct waiting_op *)(event + 1)))
+        return add_op(l, event->thread, (const struct waiting_op *)(event + 1));
     if (comm) add_comm(&carry->comm, comm);
     if (comm && !l->has_communicators) FORWARD(add_world_partner(thread, comm->of[COMM_SYNCHRONISING].count));
     uint64_t messages = carry->gap.messages;
@@ -699,6 +726,7 @@ static int load_sets(struct recording *l) {
     l->recorded->file = calloc(count + 1, sizeof *l->recorded->file);
     RETURN_IF(!names || !l->recorded->file, -ENOMEM);
     for (size_t i = 0; i < count; i++) names[i] = log_file_at(l->log, i)->name;
+    if (call_layer_is_above(l->options.layer)) FORWARD(recorded_name_objects(l->recorded, l->log, names));
     return file_sets_make(&l->recorded->sets, names, count);
 }
 
@@ -806,6 +834,8 @@ void recorded_free(struct recorded *recorded) {
     free(recorded->use);
     lookup_free(&recorded->use_of);
     free(recorded->hints);
+    free(recorded->selection);
+    lookup_free(&recorded->selection_of);
     types_free(&recorded->types);
     file_sets_free(&recorded->sets);
     arena_free(&recorded->arena);

@@ -129,6 +129,9 @@ struct recorded {
     struct types types;
     const struct log_hints **hints; // by op_kind.hints - 1
     size_t hints_count;
+    struct log_selection **selection; // by op_kind.selection - 1
+    size_t selections;
+    struct lookup selection_of; // hash of a selection -> place + 1
     struct recorded_left left;
     struct recording *recording; // while the log is read
 };
@@ -158,6 +161,9 @@ void thread_ops_free(struct thread_ops *thread); // frees what it points to
 struct log_event;
 int recorded_note_file(struct recorded *recorded, const struct log_event *event);
 int recorded_count_untraced(struct recorded *recorded, struct log *log, unsigned layer);
+// For a model of a layer above MPI-IO (above.c): names files by their objects, keeps selections.
+int recorded_name_objects(struct recorded *recorded, const struct log *log, const char **names);
+int recorded_add_selection(struct recorded *recorded, const struct log_selection *from, uint32_t *id); // place + 1
 // Gives each thread its program, rank and number (programs.c). Threads without operations are dropped, unless they
 // communicate: others may wait for them.
 int recorded_find_programs(struct recorded *recorded, const struct log *log);

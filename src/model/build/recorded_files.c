@@ -113,7 +113,7 @@ struct counting {
 static int add_untraced(const struct log_stats_record *record, void *context) {
     struct counting *counting = context;
     uint64_t bytes = counters_bytes(&record->counters);
-    if (call_layer_is_above(record->layer)) return 0;
+    if (call_layer_is_above(record->layer) && record->layer != counting->layer) return 0;
     if (counting->layer && record->layer != counting->layer) return 0;
     if (record->process->is_launcher) {
         counting->recorded->left.launchers += bytes;
