@@ -2,10 +2,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/order.h"
+#include "log/stats.h"
 #include "summary/summary.h"
 
 // --- columns of the heat map
@@ -40,13 +41,11 @@ static int assign_columns(struct files *files) {
 
 // --- selection of the files
 
-int files_init(struct files *files, const struct log *log) {
-    *files = (struct files){.log = log};
-    size_t time_bytes = (log_file_count(log) + 1) * sizeof *files->time_ns;
-    files->time_ns = malloc(time_bytes);
-    if (files->time_ns) memset(files->time_ns, 0xff, time_bytes); // -1
+int files_init(struct files *files, struct log *log) {
+    *files = (struct files){.log = log, .times.log = log};
+    files->sum = calloc(log_file_count(log) + 1, sizeof *files->sum);
     files->row_of = calloc(log_file_count(log) + 1, sizeof *files->row_of);
-    RETURN_IF(!files->time_ns || !files->row_of, -ENOMEM);
+    RETURN_IF(!files->sum || !files->row_of, -ENOMEM);
     FORWARD(log_images_find(&files->images, log));
     return assign_columns(files);
 }
@@ -56,7 +55,8 @@ void files_free(struct files *files) {
         for (unsigned layer = 0; layer < LAYER_COUNT; layer++) free(files->row[i].of[layer]);
     }
     free(files->row);
-    free(files->time_ns);
+    free(files->sum);
+    file_times_free(&files->times);
     free(files->row_of);
     free(files->position);
     log_record_store_free(&files->records);
@@ -64,22 +64,9 @@ void files_free(struct files *files) {
     lookup_free(&files->users);
 }
 
-int64_t files_row_ns(const struct files_row *row, unsigned counter) {
-    const struct counters *mpiio = row->of[LAYER_MPIIO];
-    uint64_t sum = mpiio ? mpiio->value[counter] : 0;
-    for (unsigned layer = 0; layer < LAYER_COUNT && !mpiio; layer++)
-        if (row->of[layer]) sum += row->of[layer]->value[counter];
-    return (int64_t)sum;
-}
-
-int64_t files_row_time_ns(const struct files_row *row) {
-    return files_row_ns(row, COUNTER_READ_TIME) + files_row_ns(row, COUNTER_WRITE_TIME) +
-           files_row_ns(row, COUNTER_META_TIME);
-}
-
 int64_t files_time_ns(const struct files *files, size_t index) {
-    const int64_t *ns = files->time_ns[index];
-    return ns[FILES_OF_MPIIO] >= 0 ? ns[FILES_OF_MPIIO] : ns[FILES_OF_OTHERS];
+    const int64_t *ns = files->sum[index].ns;
+    return ns[FILE_TIME_READ] + ns[FILE_TIME_WRITE] + ns[FILE_TIME_META];
 }
 
 static int choose(struct files *files) {
@@ -87,8 +74,7 @@ static int choose(struct files *files) {
     struct order *order = malloc((all + 1) * sizeof *order);
     RETURN_IF(!order, -ENOMEM);
     for (size_t i = 0; i < all; i++) {
-        int64_t own_ns = files_time_ns(files, i);
-        if (own_ns >= 0) order[used++] = (struct order){own_ns, i};
+        if (files->sum[i].is_used) order[used++] = (struct order){files_time_ns(files, i), i};
     }
     order_sort(order, used);
     files->rows = used < FILES_SHOWN ? used : FILES_SHOWN;
@@ -103,6 +89,66 @@ static int choose(struct files *files) {
     return files->row ? 0 : -ENOMEM;
 }
 
+// --- times
+
+static size_t column_of(const struct files *files, size_t process) {
+    size_t column = files->position[process] / files->group;
+    return column < FILES_HEAT ? column : FILES_HEAT - 1;
+}
+
+// After the trace there are only counters. Those of POSIX do not tell which calls MPI-IO made.
+static int add_untraced(const struct log_stats_record *record, void *context) {
+    static const unsigned counter[FILE_TIME_KINDS] = {COUNTER_READ_TIME, COUNTER_WRITE_TIME, COUNTER_META_TIME};
+    struct files *files = context;
+    if (!record->file || record->process->is_launcher || call_layer_is_above(record->layer)) return 0;
+    struct file_time time = {.process = (uint32_t)log_process_index(files->log, record->process),
+                             .file = (uint32_t)log_file_index(files->log, record->file),
+                             .is_there = true};
+    if (files->sum[time.file].by_mpi && record->layer != LAYER_MPIIO) return 0;
+    for (unsigned kind = 0; kind < FILE_TIME_KINDS; kind++)
+        time.of[kind].ns = (int64_t)record->counters.value[counter[kind]];
+    return array_push(files->times.time, files->times.count, time);
+}
+
+// What is inside other calls on the file does not count again.
+static int sum_times(struct files *files) {
+    FORWARD(log_stats_untraced(files->log, add_untraced, files));
+    for (size_t i = 0; i < files->times.count; i++) {
+        const struct file_time *time = &files->times.time[i];
+        if (time->is_there) files->sum[time->file].is_used = true;
+        if (!time->is_inside) files->sum[time->file].by_program = true;
+    }
+    for (size_t i = 0; i < files->times.count; i++) {
+        const struct file_time *time = &files->times.time[i];
+        struct files_sum *sum = &files->sum[time->file];
+        if (time->is_inside && sum->by_program) continue;
+        for (unsigned kind = 0; kind < FILE_TIME_KINDS; kind++) sum->ns[kind] += time->of[kind].ns;
+    }
+    return 0;
+}
+
+// The images of a process, and its calls after the trace, count once.
+static int add_user(struct files *files, struct files_row *row, const struct file_time *time) {
+    uint64_t key = lookup_pair(files->images.first[time->process], time->file);
+    if (lookup_find(&files->users, key) != LOOKUP_NONE) return 0;
+    row->processes++;
+    row->ranks += log_process_at(files->log, time->process)->has_rank;
+    return lookup_set(&files->users, key, 1);
+}
+
+static int add_times(struct files *files) {
+    for (size_t i = 0; i < files->times.count; i++) {
+        const struct file_time *time = &files->times.time[i];
+        uint32_t place = files->row_of[time->file];
+        if (!place || (time->is_inside && files->sum[time->file].by_program)) continue;
+        struct files_row *row = &files->row[place - 1];
+        int64_t *heat_ns = &row->heat_ns[column_of(files, time->process)];
+        for (unsigned kind = 0; kind < FILE_TIME_KINDS; kind++) *heat_ns += time->of[kind].ns;
+        if (time->is_there) FORWARD(add_user(files, row, time));
+    }
+    return 0;
+}
+
 // --- counters
 
 static enum files_of of_layer(unsigned layer) { return layer == LAYER_MPIIO ? FILES_OF_MPIIO : FILES_OF_OTHERS; }
@@ -111,18 +157,18 @@ int files_add_record(const struct log_stats_record *record, void *context) {
     struct files *files = context;
     if (!record->file || !record->process || record->process->is_launcher) return 0;
     if (call_layer_is_above(record->layer)) return 0;
-    int64_t *ns = &files->time_ns[log_file_index(files->log, record->file)][of_layer(record->layer)];
-    *ns = (*ns < 0 ? 0 : *ns) + (int64_t)counters_time(&record->counters);
+    struct files_sum *sum = &files->sum[log_file_index(files->log, record->file)];
+    sum->is_used = true;
+    if (record->layer == LAYER_MPIIO) sum->by_mpi = true;
     return log_record_store_add(&files->records, record);
 }
 
 static void add_heat(struct files *files, struct files_row *row, const struct log_stored_record *stored,
                      const struct counters *counters) {
-    size_t column = files->position[log_process_index(files->log, stored->process)] / files->group;
-    struct files_heat *heat = &row->heat[of_layer(stored->layer)][column < FILES_HEAT ? column : FILES_HEAT - 1];
+    size_t column = column_of(files, log_process_index(files->log, stored->process));
+    struct files_heat *heat = &row->heat[of_layer(stored->layer)][column];
     heat->bytes[0] += counters->value[COUNTER_BYTES_READ];
     heat->bytes[1] += counters->value[COUNTER_BYTES_WRITTEN];
-    heat->ns += (int64_t)counters_time(counters);
 }
 
 static int join(struct counters **sum, const struct counters *counters) {
@@ -138,14 +184,6 @@ static int join(struct counters **sum, const struct counters *counters) {
 
 static int add_counters(struct files *files, struct files_row *row, const struct log_stored_record *stored,
                         const struct counters *counters) {
-    if (row->last != stored->process) {
-        uint32_t number = (uint32_t)log_file_index(files->log, row->file);
-        int is_new = log_images_add_user(&files->images, &files->users, stored->process, number);
-        FORWARD(is_new);
-        row->processes += (unsigned)is_new;
-        row->ranks += stored->process->has_rank;
-        row->last = stored->process;
-    }
     FORWARD(join(&row->of[stored->layer], counters));
     add_heat(files, row, stored, counters);
     // MPI-IO moves its bytes through POSIX. Of the two others, the program used the one with more bytes.
@@ -162,7 +200,9 @@ static int add_counters(struct files *files, struct files_row *row, const struct
 
 int files_finish(struct files *files) {
     struct log_record_store *records = &files->records;
+    FORWARD(sum_times(files));
     FORWARD(choose(files));
+    FORWARD(add_times(files));
     for (size_t i = 0; i < records->count; i++) {
         struct counters counters;
         uint32_t place = files->row_of[log_file_index(files->log, records->stored[i].file)];

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "base/order.h"
+#include "base/scoped.h"
 #include "report/files.h"
 #include "summary/summary.h"
 
@@ -50,7 +51,7 @@ static void heat_json(const struct files *files, const struct files_row *row, st
         json_close(json);
     }
     key_array(json, "seconds");
-    for (uint64_t i = 0; i < columns; i++) json_seconds(json, heat[i].ns);
+    for (uint64_t i = 0; i < columns; i++) json_seconds(json, row->heat_ns[i]);
     json_close(json);
     json_close(json);
 }
@@ -65,10 +66,10 @@ static void row_json(const struct files *files, const struct files_row *row, str
                  m_number("opens", row->opens), m_number("processes", row->processes),
                  m_signed_if("ranks", log_world_count(files->log), (int64_t)row->ranks),
                  m_text("layer", row->layer ? call_layer_name(row->layer) : NULL));
+    const int64_t *ns = files->sum[log_file_index(files->log, row->file)].ns;
     key_object(json, "seconds");
-    json_members(json, m_seconds("read", files_row_ns(row, COUNTER_READ_TIME)),
-                 m_seconds("write", files_row_ns(row, COUNTER_WRITE_TIME)),
-                 m_seconds("meta", files_row_ns(row, COUNTER_META_TIME)));
+    json_members(json, m_seconds("read", ns[FILE_TIME_READ]), m_seconds("write", ns[FILE_TIME_WRITE]),
+                 m_seconds("meta", ns[FILE_TIME_META]));
     json_close(json);
     counters_json(row, json);
     sizes_json(counters, json);
@@ -84,24 +85,29 @@ void files_json(const struct files *files, struct json_out *json, size_t most) {
     json_close(json);
 }
 
+// By index in the log's table. Files that no counter counts are not in the summary: their row is empty.
+static struct summary_file *rows_by_file(const struct files *files, const struct summary *summary) {
+    struct summary_file *row = calloc(log_file_count(files->log) + 1, sizeof *row);
+    for (size_t i = 0; row && i < summary->file_count; i++)
+        row[log_file_index(files->log, summary->files[i].file)] = summary->files[i];
+    return row;
+}
+
 int file_list_json(const struct files *files, const struct summary *summary, struct json_out *json, size_t most) {
-    size_t count = summary->file_count;
-    struct order *order = malloc((count + 1) * sizeof *order);
-    RETURN_IF(!order, -ENOMEM);
-    for (size_t i = 0; i < count; i++) {
-        size_t index = log_file_index(files->log, summary->files[i].file);
-        int64_t ns = files_time_ns(files, index); // negative: only a launcher used it
-        order[i] = (struct order){ns > 0 ? ns : 0, i};
-    }
+    size_t all = log_file_count(files->log), count = 0;
+    SCOPED_FREE struct order *order = malloc((all + 1) * sizeof *order);
+    SCOPED_FREE struct summary_file *row = rows_by_file(files, summary);
+    RETURN_IF(!order || !row, -ENOMEM);
+    for (size_t i = 0; i < all; i++)
+        if (files->sum[i].is_used || row[i].file) order[count++] = (struct order){files_time_ns(files, i), i};
     order_sort(order, count);
     json_array(json);
-    for (size_t i = 0; i < count && i < most && order[i].key >= 0; i++) { // the rest only launchers used
-        const struct summary_file *file = &summary->files[order[i].index];
-        json_array_of(json, m_text(NULL, file->file->name), m_seconds(NULL, order[i].key),
+    for (size_t i = 0; i < count && i < most; i++) {
+        const struct summary_file *file = &row[order[i].index];
+        json_array_of(json, m_text(NULL, log_file_at(files->log, order[i].index)->name), m_seconds(NULL, order[i].key),
                       m_number(NULL, file->bytes[DIRECTION_READ]), m_number(NULL, file->bytes[DIRECTION_WRITE]),
                       m_number(NULL, file->opens));
     }
     json_close(json);
-    free(order);
     return 0;
 }

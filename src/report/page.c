@@ -16,7 +16,7 @@ enum {
     MOST_MODEL_CALLS = 2000000,
     MOST_MODEL_EVENTS = 8000000,
     MOST_PREDICTION_BYTES = 150 << 10,
-    COLLECT_CONSUMERS = 4,
+    COLLECT_CONSUMERS = 5,
 };
 
 // --- events and counters
@@ -60,10 +60,11 @@ static int collect_begin(struct collect *collect, struct log *log, struct summar
     consumer[0] = layers_consumer(&collect->layers);
     consumer[1] = facts_consumer(collect->facts);
     consumer[2] = (struct log_consumer){.context = collect, .ordered = add_events};
-    consumer[3] = (struct log_consumer){0};
+    consumer[3] = file_times_consumer(&collect->files.times);
+    consumer[4] = (struct log_consumer){0};
     if (log_events(log) > MOST_MODEL_EVENTS) return 0;
     return model_build_begin(&collect->building, log, &(struct model_options){.most_calls = MOST_MODEL_CALLS},
-                             &consumer[3]);
+                             &consumer[4]);
 }
 
 static int collect_finish(struct collect *collect) {

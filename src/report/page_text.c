@@ -257,7 +257,7 @@ static int print_files(const struct page *page, FILE *out) {
         const struct files_row *row = &files->row[i];
         table_bytes(&table, row->bytes[0]);
         table_bytes(&table, row->bytes[1]);
-        table_duration(&table, files_row_time_ns(row));
+        table_duration(&table, files_time_ns(files, log_file_index(files->log, row->file)));
         table_number(&table, row->processes);
         table_text(&table, row->file->name);
         table_row(&table);

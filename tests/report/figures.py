@@ -237,6 +237,26 @@ class Figures:
             found[layer, file].add(events_of[0][1]['image']['chain'], events_of)
         return found
 
+    def file_times(self):
+        """By file: the times of reading, of writing and syncing, and of all other calls that the program made on it, and
+        the processes of which one succeeded. Simultaneous calls of one image and kind count once. Of files that the
+        program does not use itself, the calls of libraries count."""
+        events = self.of_program(self.events)
+        own = [e for e in events if e['parent'] is None or self.is_part(e)]
+        named = {file for e in own for file in (e['file'], e.get('file2'))}
+        grouped, times, users = collections.defaultdict(list), {}, {}
+        for event in events:
+            kind = {'read': 0, 'write': 1, 'sync': 1}.get(event['class'], 2)
+            for file in (event['file'], event.get('file2')):
+                if not file or (file in named and event['parent'] is not None and not self.is_part(event)):
+                    continue
+                grouped[file, kind, id(event['image'])].append(event)
+                if not event['errno'] and 'error' not in event:
+                    users.setdefault(file, set()).add(event['image']['chain'])
+        for (file, kind, _), some in grouped.items():
+            times.setdefault(file, [0, 0, 0])[kind] += union(some)
+        return {file: times[file] for file in users}, users
+
     def calls(self):
         """Events by layer and call."""
         found = collections.defaultdict(list)

@@ -118,8 +118,9 @@ class Copies(harness.CommandLineTest):
             times = [record['counters'][f'{record["layer"].upper()}_F_{kind}_TIME'] for kind in ('READ', 'WRITE', 'META')]
             counters[record['file']] = [a + b for a, b in zip(counters.get(record['file'], [0, 0, 0]), times)]
         for file in self.page['files']:
-            self.assertEqual([file['seconds'][kind] for kind in ('read', 'write', 'meta')],
-                             counters[file['name']])
+            seconds, (read, write, meta) = file['seconds'], counters.get(file['name'], [0, 0, 0])
+            self.assertEqual((seconds['read'], seconds['write']), (read, write))
+            self.assertGreaterEqual(seconds['meta'], meta)  # Darshan does not count all calls
         self.assertEqual([sum(f['seconds'].values()) for f in self.page['files']],
                          sorted((sum(f['seconds'].values()) for f in self.page['files']), reverse=True))
         copied = sum(e['duration'] for e in self.events if e['file'] == self.path('range'))

@@ -262,36 +262,29 @@ class Comparison(harness.CommandLineTest):
             shown = count_text(figures.math.floor(rate + 0.5), 'call') + '/s' if label == 'other' else rate_text(rate)
             self.assertTrue(any(line.startswith(f'{label} |') and line.endswith(f'| at most {shown}') for line in self.text), shown)
 
-    def file_times(self):
-        """By name: the counters of MPI-IO, or else of POSIX and stdio together."""
-        times = {}
-        for (layer, name), counters in self.own_counters.items():
-            has_mpi = ('mpiio', name) in self.own_counters
-            if layer == 'mpiio' or not has_mpi:
-                times[name] = [a + b for a, b in zip(times.get(name, [0, 0, 0]), (counters.ns[key] for key in TIMES))]
-        return times
-
     def check_page_files(self):
-        times, sizes = self.file_times(), {f['name']: f for f in self.info['files']}
+        (times, users), sizes = self.told.file_times(), {f['name']: f for f in self.info['files']}
+        nothing = {'bytes_read': 0, 'bytes_written': 0, 'opens': 0}  # no counter counts calls on it
         for file in self.page['files']:
             self.assertEqual([ns(file['seconds'][key]) for key in ('read', 'write', 'meta')], times[file['name']])
             kinds = [c for (layer, name), c in self.own_counters.items() if name == file['name'] and layer != 'mpiio']
             read, written = (sum(c.bytes[i] for c in kinds) for i in range(2))
             self.assertEqual((file['bytes_read'], file['bytes_written'], file['opens']),
                              (read, written, sum(c.count['OPENS'] for c in kinds)))
-            users = set().union(*(c.processes for (_, name), c in self.own_counters.items() if name == file['name']))
-            self.assertEqual(file['processes'], len(users))
+            self.assertEqual(file['processes'], len(users[file['name']]))
             heat = file['heat']
             own = self.own_counters.get(('mpiio', file['name']))
             self.assertEqual([sum(heat['read_bytes']), sum(heat['write_bytes'])], own.bytes if own else [read, written])
             self.assertEqual(sum(map(ns, heat['seconds'])), sum(times[file['name']]))
             if file in self.page['files'][:SHOWN]:
-                self.line(bytes_text(read), bytes_text(written), time_text(sum(times[file['name']])), len(users), file['name'])
+                self.line(bytes_text(read), bytes_text(written), time_text(sum(times[file['name']])),
+                          len(users[file['name']]), file['name'])
         order = [sum(map(ns, file['seconds'].values())) for file in self.page['files']]
         self.assertEqual(order, sorted(map(sum, times.values()), reverse=True)[:len(order)])
         for name, seconds, read, written, opens in self.page['file_list']:
             self.assertEqual(ns(seconds), sum(times.get(name, [0])))
-            self.assertEqual((read, written, opens), tuple(sizes[name][k] for k in ('bytes_read', 'bytes_written', 'opens')))
+            self.assertEqual((read, written, opens), tuple(sizes.get(name, nothing)[key] for key in nothing))
+        self.assertEqual(set(times) | set(sizes), {row[0] for row in self.page['file_list']})
 
     # --- stats
 
