@@ -110,6 +110,8 @@ void table_seconds(struct table *t, int64_t ns) {
     fill(t, text, (size_t)(end - text));
 }
 
+void table_count(struct table *t, uint64_t count) { table_text(t, human_count(count, "").text); }
+
 void table_number_if(struct table *t, bool known, uint64_t value) {
     known ? table_number(t, value) : table_text(t, NULL);
 }

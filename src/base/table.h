@@ -50,6 +50,7 @@ void table_text(struct table *t, const char *text); // NULL is "-"
 void table_printf(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void table_number(struct table *t, uint64_t value);
 void table_number_if(struct table *t, bool known, uint64_t value); // "-" if it is unknown
+void table_count(struct table *t, uint64_t count);                 // "12,345"
 void table_bytes(struct table *t, uint64_t bytes);                 // "1.5 MiB"
 void table_bandwidth(struct table *t, double bytes_per_second);    // "1.5 MiB/s"
 void table_duration(struct table *t, int64_t ns);                  // "1.234 s"

@@ -128,7 +128,7 @@ static int print_processes(const struct summary *summary, bool all, FILE *out) {
     uint64_t processes = log_job(summary->log)->nprocs;
     fprintf(out, "\nProcesses  %s", human_count(processes ? processes : images, "").text);
     if (processes && processes != images) fprintf(out, " (%s)", human_count(images, "program image").text);
-    fputs(summary->row_count > 1 ? ", the most time in I/O first\n" : "\n", out);
+    fputs(summary->row_count > 1 ? ", the most time in I/O first; shares are of their run time\n" : "\n", out);
     if (!images) return 0;
     struct table table = begin_table(out, summary->rank_count ? columns : columns + 1);
     for (size_t i = 0; i < summary->row_count; i++) {
@@ -199,7 +199,7 @@ static int print_files(const struct summary *summary, bool all, FILE *out) {
         const struct summary_file *file = &summary->files[i];
         table_bytes(&table, file->bytes[DIRECTION_READ]);
         table_bytes(&table, file->bytes[DIRECTION_WRITE]);
-        table_number(&table, file->opens);
+        table_count(&table, file->opens);
         table_text(&table, file->file->name);
         table_row(&table);
     }
@@ -335,7 +335,7 @@ static int print_devices(const struct log *log, FILE *out) {
         table_bytes(&table, sum->count[DEVICE_SECTORS_WRITTEN] * DEVICE_SECTOR_BYTES);
         table_percent(&table, device_utilisation(sum));
         table_printf(&table, "%.2f", device_queue(sum));
-        table_number(&table, device->sample_count);
+        table_count(&table, device->sample_count);
         table_duration(&table, (int64_t)sum->span_ns);
         table_text(&table, device->name);
         if (device->host) table_append(&table, " on %s", device->host);

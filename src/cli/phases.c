@@ -8,6 +8,7 @@
 #include "cli/verb.h"
 #include "log/log.h"
 #include "report/phases_json.h"
+#include "report/phases_note.h"
 #include "summary/objects.h"
 
 static struct {
@@ -69,7 +70,7 @@ static int add_row(struct table *table, const struct op_summary *row, const stru
         FORWARD(add_selection(table, row, run));
     else
         table_text(table, offset_text(row));
-    table_number(table, row->rep);
+    table_count(table, row->rep);
     table_text(table, !row->moves ? NULL : row->has_size ? human_bytes(op_summary_size(row)).text : "varies");
     table_text(table, row->moves ? human_bytes(row->bytes * phases).text : NULL);
     return 0;
@@ -82,8 +83,10 @@ static bool add_totals(struct table *table, const struct phase_run *run, int64_t
     table_duration(table, run->ns);
     if (run->moves)
         table_bandwidth(table, seconds > 0 ? (double)weight / seconds : 0);
+    else if (run->ns <= 0)
+        table_text(table, NULL);
     else
-        table_printf(table, "%.0f /s", seconds > 0 ? (double)(run->names * phases) / seconds : 0);
+        table_printf(table, "%s /s", human_count((uint64_t)((double)(run->names * phases) / seconds + 0.5), "").text);
     table_percent(table, all_ns > 0 ? (double)run->ns / (double)all_ns : 0);
     table_text(table, run->name ? run->name : "");
     if (run->object) table_append(table, ":%s", run->object);
@@ -173,6 +176,8 @@ static int print_text(const struct model *model, FILE *out) {
     struct table table = table_begin(out, columns);
     int code = add_phases(&table, model), ended = table_end(&table);
     FORWARD(code < 0 ? code : ended);
+    if (model->phases) fputc('\n', out);
+    FORWARD(phases_note(model, out, ""));
     print_periods(out, model);
     print_rule(out, model);
     print_unphased(out, model->unphased_launchers, "moved by the launcher");

@@ -44,7 +44,7 @@ static void rows_json(const struct file_rows *rows, uint64_t top, struct json_ou
 
 static void row_text(struct table *table, const struct file_row *row) {
     table_text(table, "");
-    for (unsigned i = 0; i <= COLUMN_WRITES; i++) table_number(table, row->value[i]);
+    for (unsigned i = 0; i <= COLUMN_WRITES; i++) table_count(table, row->value[i]);
     for (unsigned i = COLUMN_BYTES_READ; i <= COLUMN_BYTES_WRITTEN; i++) table_bytes(table, row->value[i]);
     for (unsigned i = COLUMN_READ_TIME; i <= COLUMN_META_TIME; i++) table_duration(table, (int64_t)row->value[i]);
 }
@@ -142,8 +142,8 @@ static void call_text(struct table *table, const struct call_summary *call) {
     const struct histogram *times = &call->durations, *sizes = &call->sizes;
     table_text(table, call_layer_name(call->call->layer));
     table_text(table, call->call->name);
-    table_number(table, times->count);
-    table_number(table, call->failed);
+    table_count(table, times->count);
+    table_count(table, call->failed);
     table_duration(table, (int64_t)times->sum);
     table_duration(table, (int64_t)times->smallest);
     table_duration(table, (int64_t)histogram_quantile(times, 0.5));

@@ -455,6 +455,14 @@ static void add_own_time(struct facts_process *process, const struct log_event *
     process->busy_until_ns = end_ns;
 }
 
+// Bytes that no request shows.
+static void add_other_bytes(struct facts_file *file, const struct log_event *event) {
+    if (!log_class_moves(event->call->class)) return;
+    if (event->call->layer == LAYER_STDIO) file->stdio_bytes += log_event_bytes(event);
+    if (event->call->layer == LAYER_POSIX && event->call->traits & CALL_ASYNC)
+        file->async_bytes += log_event_bytes(event);
+}
+
 int facts_add(struct facts *facts, const struct log_event *event) {
     uint32_t number = (uint32_t)log_process_index(facts->log, event->process), storage = 0;
     struct facts_process *process = &facts->process[number];
@@ -472,8 +480,9 @@ int facts_add(struct facts *facts, const struct log_event *event) {
     if (event->moves)
         facts_sum_add(&process->own[event->call->class == CLASS_WRITE], log_event_bytes(event),
                       log_event_busy_ns(event));
-    if (event->call->traits & CALL_ASYNC) return 0;
     FORWARD(lookup_file(facts, event->file, &file));
+    if (file) add_other_bytes(file, event);
+    if (event->call->traits & CALL_ASYNC) return 0;
     FORWARD(facts_use_of(facts, event, file, &use));
     struct facts_traits traits = {0};
     FORWARD(add_traits(facts, event, file, use, &traits));

@@ -151,6 +151,8 @@ struct facts_together {
 struct facts_file {
     const struct log_file *file;
     struct facts_sum request[FACTS_DIRECTIONS];
+    uint64_t stdio_bytes;
+    uint64_t async_bytes;                     // of POSIX
     struct facts_sum small[FACTS_DIRECTIONS]; // below FACTS_SMALL_SIZE
     struct facts_sum unaligned[FACTS_DIRECTIONS];
     struct facts_sum switched[FACTS_DIRECTIONS];

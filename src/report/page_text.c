@@ -1,4 +1,5 @@
 // The report as text for a terminal.
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "base/table.h"
 #include "report/page.h"
 #include "report/phases_json.h"
+#include "report/phases_note.h"
 
 enum { WIDTH = 100, BARS = 64, SHOWN = 10 };
 
@@ -19,17 +21,11 @@ static void heading(FILE *out, const char *text) {
     fputc('\n', out);
 }
 
-// Up to the next place for a line break: a number and its unit stay together.
+// Up to the next place for a line break: a number stays with its unit or noun, an option with its value.
 static size_t word_len(const char *text) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "s", "ms", "us", "ns", "%"};
     size_t len = strcspn(text, " ");
-    const char *next = text + len + (text[len] == ' ');
-    if (!len || text[len - 1] < '0' || text[len - 1] > '9') return len;
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (strcspn(next, " ,.;:)/") == strlen(units[i]) && !strncmp(next, units[i], strlen(units[i])))
-            return (size_t)(next - text) + strcspn(next, " ");
-    }
-    return len;
+    bool is_option = text[0] == '-' && len > 1, is_number = len && isdigit((unsigned char)text[len - 1]);
+    return text[len] && (is_option || is_number) ? len + 1 + strcspn(text + len + 1, " ") : len;
 }
 
 // Words in lines of WIDTH. The first line begins with `first`; the others are indented by its length.
@@ -128,20 +124,45 @@ static void print_timeline(const struct page *page, FILE *out) {
 
 // --- phases
 
-// The operation that moves the most stands for the phase: others may be headers.
-static void add_phases(struct table *table, const struct phase_run *run, int64_t all_ns) {
-    const struct op_summary *op = run->op;
-    if (!run->ops) return;
-    for (size_t i = 1; i < run->ops; i++) {
-        if (run->op[i].bytes > op->bytes) op = &run->op[i];
+// Each kind of operation once. Returns the number of operations in one phase, of all processes.
+static uint64_t add_operations(struct table *table, const struct phase_run *run) {
+    uint64_t count = 0;
+    table_text(table, "");
+    for (size_t i = 0; i < run->ops; i++) {
+        size_t first = 0;
+        while (strcmp(run->op[first].name, run->op[i].name) != 0) first++;
+        if (first == i) table_append(table, "%s%s", i ? ", " : "", run->op[i].name);
+        count += run->op[i].count;
     }
-    table_printf(table, run->end - run->first > 1 ? "%zu-%zu" : "%zu", run->first + 1, run->end);
-    table_text(table, op->name);
-    table_number(table, op->rep);
-    table_text(table, !op->moves ? NULL : op->has_size ? human_bytes(op_summary_size(op)).text : "varies");
-    table_text(table, run->moves ? human_bytes(run->family->weight * (run->end - run->first)).text : NULL);
+    return count;
+}
+
+// The size of all transfers.
+static const char *request_text(const struct phase_run *run, struct human *size) {
+    const struct op_summary *some = NULL;
+    for (size_t i = 0; i < run->ops; i++) {
+        const struct op_summary *op = &run->op[i];
+        if (!op->moves) continue;
+        if (!op->has_size || (some && op_summary_size(op) != op_summary_size(some))) return "varies";
+        some = op;
+    }
+    if (some) *size = human_bytes(op_summary_size(some));
+    return some ? size->text : NULL;
+}
+
+// Count, bytes and time are of all operations of all these phases.
+static void add_phases(struct table *table, const struct phase_run *run, int64_t all_ns) {
+    uint64_t phases = run->end - run->first;
+    struct human size;
+    if (!run->ops) return;
+    table_printf(table, phases > 1 ? "%zu-%zu" : "%zu", run->first + 1, run->end);
+    uint64_t count = add_operations(table, run);
+    table_count(table, count * phases);
+    table_text(table, request_text(run, &size));
+    table_text(table, run->moves ? human_bytes(run->family->weight * phases).text : NULL);
     table_duration(table, run->ns);
     table_percent(table, all_ns > 0 ? (double)run->ns / (double)all_ns : 0);
+    table_text(table, run->name ? run->name : "");
     table_row(table);
 }
 
@@ -158,8 +179,9 @@ static int order_runs(const struct model *model, struct order **order, size_t *c
 
 static int print_phases(const struct page *page, FILE *out) {
     static const struct table_column columns[] = {
-        {"PHASE", TABLE_TEXT}, {"OPERATION", TABLE_TEXT}, {"REP", TABLE_NUMBER}, {"REQUEST", TABLE_UNIT},
-        {"BYTES", TABLE_UNIT}, {"TIME", TABLE_UNIT},      {"SHARE", TABLE_UNIT}, {0}};
+        {"PHASE", TABLE_TEXT},   {"OPERATIONS", TABLE_TEXT}, {"COUNT", TABLE_NUMBER},
+        {"REQUEST", TABLE_UNIT}, {"BYTES", TABLE_UNIT},      {"TIME", TABLE_UNIT},
+        {"SHARE", TABLE_UNIT},   {"FILE", TABLE_NAME},       {0}};
     const struct model *model = &page->model;
     int64_t all_ns = 0;
     size_t count = 0;
@@ -177,7 +199,8 @@ static int print_phases(const struct page *page, FILE *out) {
         phase_run_free(&run);
     }
     int ended = table_end(&table);
-    return code < 0 ? code : ended;
+    FORWARD(code < 0 ? code : ended);
+    return phases_note(model, out, "  ");
 }
 
 // --- processes, layers and files
@@ -189,7 +212,7 @@ static int print_processes(const struct page *page, FILE *out) {
     const struct summary *summary = &page->summary;
     size_t shown = 0, more = 0;
     if (summary->row_count < 2) return 0;
-    heading(out, "Processes with the most time in I/O");
+    heading(out, "Processes with the most time in I/O; shares are of their own run time");
     struct table table = begin_table(out, columns);
     for (size_t i = 0; i < summary->row_count; i++) {
         const struct summary_row *row = &summary->rows[i];
@@ -239,7 +262,7 @@ static int print_layers(const struct page *page, FILE *out) {
         table_text(&table, call_layer_name(layer));
         table_duration(&table, sum[layer].inclusive_ns / processes);
         table_duration(&table, sum[layer].exclusive_ns / processes);
-        table_number(&table, sum[layer].calls);
+        table_count(&table, sum[layer].calls);
         table_row(&table);
     }
     return table_end(&table);
@@ -258,7 +281,7 @@ static int print_files(const struct page *page, FILE *out) {
         table_bytes(&table, row->bytes[0]);
         table_bytes(&table, row->bytes[1]);
         table_duration(&table, files_time_ns(files, log_file_index(files->log, row->file)));
-        table_number(&table, row->processes);
+        table_count(&table, row->processes);
         table_text(&table, row->file->name);
         table_row(&table);
     }

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/human.h"
+#include "base/scoped.h"
 #include "report/page.h"
 
 enum { MIB = 1 << 20 };
@@ -91,37 +92,52 @@ static int add_bytes(struct page *page) {
 // --- how the program uses the file with the most bytes
 
 static uint64_t bytes_of(const struct facts_file *file) {
-    return file ? file->request[FACTS_READ].bytes + file->request[FACTS_WRITE].bytes : 0;
+    return file ? file->request[FACTS_READ].bytes + file->request[FACTS_WRITE].bytes + file->stdio_bytes +
+                      file->async_bytes
+                : 0;
+}
+
+static void print_part(FILE *out, uint64_t bytes, const struct facts_file *file, const char *how) {
+    if (bytes) fprintf(out, ", %s of that %s", human_percent((double)bytes / (double)bytes_of(file)).text, how);
+}
+
+// How its bytes moved: how the requests are aligned, and what they move again.
+static void print_pattern(FILE *out, const struct facts_file *file) {
+    enum { FEWEST_REQUESTS = 16 }; // fewer than that have no pattern
+    uint64_t calls = file->request[FACTS_READ].calls + file->request[FACTS_WRITE].calls;
+    uint64_t unaligned = file->unaligned[FACTS_READ].calls + file->unaligned[FACTS_WRITE].calls;
+    uint64_t switched = file->switched[FACTS_READ].calls + file->switched[FACTS_WRITE].calls;
+    uint64_t written = file->again[FACTS_WRITE], read = file->again[FACTS_READ];
+    print_part(out, file->stdio_bytes, file, "through stdio");
+    print_part(out, file->async_bytes, file, "asynchronously");
+    if (!calls) return;
+    fprintf(out, "%s%s by %s", file->stdio_bytes || file->async_bytes ? "; besides, " : ": ",
+            human_count(calls, "request").text, human_count(file->users, "process").text);
+    if (calls >= FEWEST_REQUESTS && unaligned && unaligned < calls)
+        fprintf(out, ", %s of them unaligned", human_percent((double)unaligned / (double)calls).text);
+    else if (calls >= FEWEST_REQUESTS)
+        fprintf(out, ", %s of them aligned", unaligned ? "none" : "all");
+    if (switched > 1) fprintf(out, "; reads and writes alternate %s", human_count(switched, "time").text);
+    if (written) fprintf(out, "; %s were written over what had been written before", human_bytes(written).text);
+    if (read) fprintf(out, "; %s were read again", human_bytes(read).text);
 }
 
 static int add_pattern(struct page *page) {
-    enum { LONGEST_NAME = 80, FEWEST_REQUESTS = 16 }; // fewer than that have no pattern
+    enum { LONGEST_NAME = 80 };
     const struct facts *facts = page->collect.facts;
     const struct facts_file *file = NULL;
     for (size_t i = 0; i < facts->files; i++)
         if (bytes_of(facts->file[i]) > bytes_of(file)) file = facts->file[i];
     if (!file) return 0;
-    uint64_t calls = file->request[FACTS_READ].calls + file->request[FACTS_WRITE].calls;
-    uint64_t unaligned = file->unaligned[FACTS_READ].calls + file->unaligned[FACTS_WRITE].calls;
-    uint64_t switched = file->switched[FACTS_READ].calls + file->switched[FACTS_WRITE].calls;
-    uint64_t written = file->again[FACTS_WRITE], read = file->again[FACTS_READ];
-    struct human share = human_percent((double)unaligned / (double)calls);
-    char aligned[160] = "", turns[160] = "", over[160] = "", again[160] = "",
-         *name = short_name(file->file->name, LONGEST_NAME);
-    RETURN_IF(!name, -ENOMEM);
-    if (calls >= FEWEST_REQUESTS)
-        snprintf(aligned, sizeof aligned, ", %s of them %s", unaligned ? share.text : "all",
-                 unaligned ? "unaligned" : "aligned");
-    if (switched > 1)
-        snprintf(turns, sizeof turns, "; reads and writes alternate %s", human_count(switched, "time").text);
-    if (written)
-        snprintf(over, sizeof over, "; %s were written over what had been written before", human_bytes(written).text);
-    if (read) snprintf(again, sizeof again, "; %s were read again", human_bytes(read).text);
-    int code = text_list_add(&page->sentences, "The file with the most bytes is %s, %s: %s by %s%s%s%s%s.", name,
-                             human_bytes(bytes_of(file)).text, human_count(calls, "request").text,
-                             human_count(file->users, "process").text, aligned, turns, over, again);
-    free(name);
-    return code;
+    SCOPED_FREE char *name = short_name(file->file->name, LONGEST_NAME);
+    SCOPED_FREE char *pattern = NULL;
+    size_t len;
+    FILE *out = name ? open_memstream(&pattern, &len) : NULL;
+    RETURN_IF(!out, -ENOMEM);
+    print_pattern(out, file);
+    RETURN_IF(fclose(out), -ENOMEM);
+    return text_list_add(&page->sentences, "The file with the most bytes is %s, %s%s.", name,
+                         human_bytes(bytes_of(file)).text, pattern);
 }
 
 // No lost time, but who measures storage should know it.

@@ -80,7 +80,7 @@ class CasesTest(target.StorageTest):
         self.assertIn('32.0 MiB were written over what had been written before', text)
         os.remove(self.path('test.ioseer'))
         text = ' '.join(self.report('madbench', '--directory', self.fast(), '--size', '1000001')['summary']['sentences'])
-        self.assertRegex(text, r'(9\d\.\d|100\.0) % of them unaligned')
+        self.assertRegex(text, r'9\d\.\d % of them unaligned|none of them aligned')
 
     def test_one_rank_writes_everything(self):
         made = self.path('ranks')

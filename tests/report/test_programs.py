@@ -105,7 +105,7 @@ class Comparison(harness.CommandLineTest):
             self.assertEqual((file['bytes_read'], file['bytes_written'], file['opens'], file['processes'], file['ranks']),
                              (*row['bytes'], row['opens'], len(row['processes']),
                               len(row['ranks']) if self.told.has_ranks else None), file['name'])
-            self.line(*map(bytes_text, row['bytes']), row['opens'], file['name'], among=self.info_text)
+            self.line(*map(bytes_text, row['bytes']), count_text(row['opens']), file['name'], among=self.info_text)
         self.line(f'Files {count_text(len(told))}' + (', most bytes first' if told else ''), among=self.info_text)
 
     def check_coverage(self):
@@ -165,19 +165,26 @@ class Comparison(harness.CommandLineTest):
             self.assertIn(' '.join(sentence.split()), flat)
 
     def check_largest_file(self, text):
-        """Its requests are the transfers that reach the file system; names without a folder stand for several files."""
-        found = re.search(r'The file with the most bytes is (.*?), (\S+ \S+): (.*?) by ([\d,]+ process\w*)', text)
-        requests = {}
+        """Its bytes are those of transfers that reach the file system, of stdio and of asynchronous calls; names without a
+        folder stand for several files."""
+        found = re.search(r'The file with the most bytes is (.*?), (\d\S* \S*B)(, .*? through stdio)?(, .*? asynchronously)?'
+                          r'(?:(?::|; besides,) ([\d,]+ requests?) by [\d,]+ process\w*)?[.,;:]', text)
+        files = {}
         for event in self.told.of_program(self.told.events):
-            is_request = event['layer'] == 'posix' and event['class'] in figures.MOVES and event['offset'] is not None
-            if is_request and figures.moved(event) and 'call_time' not in event and (event['file'] or '').startswith('/'):
-                requests.setdefault(event['file'], []).append(event)
-        most = max((sum(map(figures.moved, events)) for events in requests.values()), default=0)
+            is_stdio, is_async = event['layer'] == 'stdio', 'call_time' in event
+            is_request = event['layer'] == 'posix' and event['offset'] is not None and not is_async
+            kind = 0 if is_request else 1 if is_stdio else 2 if is_async and event['layer'] == 'posix' else None
+            if event['class'] in figures.MOVES and kind is not None and figures.moved(event) and (event['file'] or '').startswith('/'):
+                files.setdefault(event['file'], ([], [], []))[kind].append(event)
+        bytes_of = {name: [sum(map(figures.moved, some)) for some in kinds] for name, kinds in files.items()}
+        most = max(map(sum, bytes_of.values()), default=0)
         self.assertEqual(bool(found), bool(most))
-        largest = [events for events in requests.values() if sum(map(figures.moved, events)) == most]
-        told = [(os.path.basename(e[0]['file']), bytes_text(most), count_text(len(e), 'request')) for e in largest]
+        told = [(os.path.basename(name), bytes_text(most), f', {percent_text(moved[1] / most)} of that through stdio' if moved[1] else None,
+                 f', {percent_text(moved[2] / most)} of that asynchronously' if moved[2] else None,
+                 count_text(len(files[name][0]), 'request') if files[name][0] else None)
+                for name, moved in bytes_of.items() if sum(moved) == most]
         if most:
-            self.assertIn(found.groups()[:3], told)
+            self.assertIn(found.groups(), told)
 
     def check_findings(self):
         findings, summary = self.page['findings'], self.page['summary']
@@ -219,7 +226,7 @@ class Comparison(harness.CommandLineTest):
             self.assertIn({layer: [row[0], max(row[1], 0), row[2]] for layer, row in times.items()}, shown)
         self.assertEqual(len(layers['ranks']) + layers['ranks_left_out'], len(used))
         for layer, (inclusive, exclusive, calls) in sums.items():
-            self.line(layer, time_text(inclusive // len(used)), time_text(exclusive // len(used)), calls)
+            self.line(layer, time_text(inclusive // len(used)), time_text(exclusive // len(used)), count_text(calls))
 
     def check_calls(self):
         below, shown = self.told.children(), {(c['layer'], c['op']): c for c in self.page['layers']['calls']}
@@ -313,7 +320,7 @@ class Comparison(harness.CommandLineTest):
             row = [total[key] for key in ('opens', 'reads', 'writes', 'bytes_read', 'bytes_written')]
             row += [ns(total[f'{key.lower()}_time']) for key in TIMES]
             self.assertEqual(row, sums[total['layer']])
-            self.line(*row[:3], *map(bytes_text, row[3:5]), *map(time_text, row[5:]),
+            self.line(*map(count_text, row[:3]), *map(bytes_text, row[3:5]), *map(time_text, row[5:]),
                       *(['total'] if total['files'] > 1 else []), among=text)
 
     def check_call_list(self):
@@ -335,7 +342,7 @@ class Comparison(harness.CommandLineTest):
                     value = exact(row[key][name])
                     self.assertTrue(true <= value <= (true if part in (0, 1) else true * 33 / 32), (row['op'], name, value, true))
             times = [ns(row['time'])] + [ns(row['duration'][key]) for key in ('min', 'median', 'p95', 'p99', 'max')]
-            self.line(row['layer'], row['op'], len(events), failed, *map(time_text, times), among=text)
+            self.line(row['layer'], row['op'], count_text(len(events)), count_text(failed), *map(time_text, times), among=text)
 
     # --- phases
 
@@ -392,8 +399,16 @@ class Comparison(harness.CommandLineTest):
                 shown = f'{size} {time_text(spent)} {rate} {share}'
                 self.assertTrue(any(line.startswith(f'{name} ') and shown in line for line in text), (name, shown))
             if run in order[:SHOWN] and run[0]['ops']:
-                shown = f'{bytes_text(weight) if run[0]["bandwidth"] is not None else "-"} {time_text(spent)} {share}'
-                self.assertTrue(any(line.startswith(f'{name} ') and line.endswith(shown) for line in self.text), (name, shown))
+                ops, sizes = run[0]['ops'], {op['request'] for op in run[0]['ops'] if op['op'] in figures.MOVES}
+                size = '-' if not sizes else 'varies' if None in sizes or len(sizes) > 1 else bytes_text(*sizes)
+                self.line(name, ', '.join(dict.fromkeys(op['op'] for op in ops)),
+                          count_text(len(run) * sum(op['count'] for op in ops)), size,
+                          bytes_text(weight) if run[0]['bandwidth'] is not None else '-', time_text(spent), share, run[0]['file'])
+        if phases:
+            told = f'shares are of the {time_text(all_ns)} of all phases.'
+            self.assertTrue(all(any(told in line for line in some) for some in (text, self.text)), told)
+        is_short = any((op['request'] or 0) * op['count'] > op['bytes'] for p in phases for op in p['ops'] if op['op'] in figures.MOVES)
+        self.assertEqual(is_short, any('moved less than their size' in line for line in text))
 
     def check_model(self):
         path = self.path('figures.model')

@@ -211,7 +211,9 @@ function heatMessage({ heat }, isMpi) {
     const mean = heat.seconds.reduce((sum, value) => sum + value, 0) / groups;
     const unit = isMpi ? 'ranks' : 'processes';
     const who = heat.ranks > 1 ? `groups of ${count(heat.ranks)} ${unit}` : unit;
-    const longest = `${seconds(heat.seconds[most])}, ${times(heat.seconds[most], mean)} the mean`;
+    const isEven = heat.seconds[most] < mean * 1.05;
+    const factor = isEven ? 'about as long as the others' : `${times(heat.seconds[most], mean)} the mean`;
+    const longest = `${seconds(heat.seconds[most])}, ${factor}`;
     return (
         `${used} of ${groups} ${who} used it; ${groupName(heat, most, isMpi)} took the longest, ${longest}. ` +
         'Each row is shaded relative to its own largest value.'

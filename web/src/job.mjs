@@ -165,6 +165,7 @@ function processTable(processes) {
         cell: (process) => text(process[key]),
         value: (process) => process[key],
     });
+    const hasRanks = processes.some(({ rank }) => rank !== null);
     return [
         h('h3', {}, 'Processes'),
         table(
@@ -175,7 +176,7 @@ function processTable(processes) {
                     cell: ({ program }) => h('span', { class: 'call-name' }, program),
                     value: ({ program }) => program,
                 },
-                number('Rank', 'rank', (rank) => (rank === null ? '' : String(rank))),
+                ...(hasRanks ? [number('Rank', 'rank', (rank) => (rank === null ? '' : String(rank)))] : []),
                 number('PID', 'pid', String),
                 number('Run time', 'run_time', seconds),
                 number('In I/O', 'io_time', seconds),
@@ -193,7 +194,7 @@ function processTable(processes) {
                 },
             ],
             processes,
-            { caption: 'Processes, the most time in I/O first', first: 10 },
+            { caption: 'Processes, the most time in I/O first; shares are of their own run time', first: 10 },
         ).element,
     ];
 }
