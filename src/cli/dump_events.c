@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "cli/dump.h"
+#include "cli/dump_inside.h"
 #include "log/describe.h"
 #include "log/slowest.h"
 #include "model/file/keywords.h"
@@ -64,7 +65,8 @@ static void json_mpi(struct json_out *json, struct log *log, const struct log_ev
     }
 }
 
-static void json_event(struct json_out *json, struct log *log, const struct log_event *event) {
+static void json_event(struct json_out *json, struct log *log, const struct log_event *event,
+                       const struct collective_call *inside) {
     const struct log_event_raw *raw = &event->raw;
     const struct log_process *process = event->process;
     const struct log_call *call = event->call;
@@ -85,6 +87,7 @@ static void json_event(struct json_out *json, struct log *log, const struct log_
     if (raw->handle) key_number(json, "handle", raw->handle);
     if (raw->error) key_text(json, "error", describe_error(event));
     json_attributes(json, event);
+    if (inside) dump_inside_json(json, inside);
     if (raw->attribute_mask && call->layer == LAYER_MPIIO) json_mpi(json, log, event);
     if (event->dataset) {
         json_key(json, "dataset");
@@ -102,7 +105,8 @@ static void append_flags(struct table *table, const struct log_event *event) {
     table_append(table, "  %s", text);
 }
 
-static void text_event(struct table *table, struct log *log, const struct log_event *event) {
+static void text_event(struct table *table, struct log *log, const struct log_event *event,
+                       const struct collective_call *inside) {
     const struct log_event_raw *raw = &event->raw;
     table_seconds(table, event->start_ns);
     table_seconds(table, event->duration_ns);
@@ -126,6 +130,7 @@ static void text_event(struct table *table, struct log *log, const struct log_ev
     if (event->datatype) table_append(table, "  memory: %s", mpi_text_datatype(log, event->datatype).text);
     if (event->selection) table_append(table, "  %s", objects_text_selection(event).text);
     if (event->dataset) table_append(table, "  %s", objects_text_dataset(event->dataset).text);
+    if (inside) dump_inside_text(table, inside);
     if (event->line) table_append(table, "  [%s]", event->line);
     table_row(table);
 }
@@ -135,13 +140,15 @@ struct printer {
     struct output *output;
     struct json_out *json; // NULL: text
     struct table table;
+    struct dump_inside inside;
 };
 
 static void print_event(struct printer *printer, const struct log_event *event) {
+    const struct collective_call *inside = dump_inside_find(&printer->inside, event->id);
     if (printer->json)
-        json_event(printer->json, printer->log, event);
+        json_event(printer->json, printer->log, event, inside);
     else
-        text_event(&printer->table, printer->log, event);
+        text_event(&printer->table, printer->log, event, inside);
 }
 
 static struct table begin_table(const struct log *log, FILE *out) {
@@ -186,12 +193,14 @@ static int each_slowest(struct log *log, const struct log_filter *filter, uint64
 int dump_events(struct log *log, const struct log_filter *filter, uint64_t slowest, bool as_json,
                 struct output *output) {
     struct printer printer = {.log = log, .output = output};
+    int code = dump_inside_read(&printer.inside, log, filter);
     if (as_json)
         json_array(printer.json = output_json(output, 1));
     else
         printer.table = begin_table(log, output->out);
-    int code = slowest ? each_slowest(log, filter, slowest, &printer) : each_event(log, filter, &printer);
+    if (!code) code = slowest ? each_slowest(log, filter, slowest, &printer) : each_event(log, filter, &printer);
     if (as_json) json_close(printer.json);
     int ended = as_json ? 0 : table_end(&printer.table);
+    dump_inside_free(&printer.inside);
     return code < 0 ? code : ended;
 }

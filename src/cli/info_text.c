@@ -317,6 +317,18 @@ static int print_mpi_files(const struct summary *summary, bool all, FILE *out) {
     return 0;
 }
 
+// --- inside collective calls
+
+static int print_collectives(const struct summary *summary, bool all, FILE *out) {
+    const struct collectives *collectives = &summary->collectives;
+    size_t shown = all || collectives->rows < SHORT_LIST ? collectives->rows : SHORT_LIST;
+    if (!collectives_has(collectives)) return 0;
+    fputs("\nCollective calls of MPI-IO\n", out);
+    FORWARD(collectives_text(collectives, &summary->mpi_files, shown, out));
+    print_more(shown, collectives->rows, out);
+    return 0;
+}
+
 // --- devices
 
 static int print_devices(const struct log *log, FILE *out) {
@@ -452,6 +464,7 @@ int info_text(const struct summary *summary, bool all, FILE *out) {
     FORWARD(print_files(summary, all, out));
     FORWARD(print_mapped(summary, all, out));
     FORWARD(print_mpi_files(summary, all, out));
+    FORWARD(print_collectives(summary, all, out));
     FORWARD(print_devices(summary->log, out));
     print_events(summary, out);
     FORWARD(print_coverage(summary, out));

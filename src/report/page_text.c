@@ -291,6 +291,13 @@ static int print_files(const struct page *page, FILE *out) {
     return 0;
 }
 
+static int print_collectives(const struct page *page, FILE *out) {
+    const struct collectives *collectives = &page->summary.collectives;
+    if (!collectives_has(collectives)) return 0;
+    heading(out, "Inside the collective calls of MPI-IO");
+    return collectives_text(collectives, &page->summary.mpi_files, SHOWN, out);
+}
+
 // --- predictions
 
 // Another program may have written the document: values that are missing or have another type are not printed.
@@ -355,6 +362,7 @@ int page_text(struct page *page, FILE *out) {
     FORWARD(print_phases(page, out));
     FORWARD(print_processes(page, out));
     FORWARD(print_layers(page, out));
+    FORWARD(print_collectives(page, out));
     FORWARD(print_files(page, out));
     return print_predictions(page, out);
 }

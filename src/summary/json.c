@@ -271,6 +271,15 @@ static void write_damage(struct json_out *json, const struct summary *summary) {
     json_close(json);
 }
 
+// Unknown before the events are read.
+static void write_collectives(struct json_out *json, const struct summary *summary, size_t most) {
+    json_key(json, "collectives");
+    if (summary->collectives.in.log)
+        collectives_json(&summary->collectives, &summary->mpi_files, json, most);
+    else
+        json_null(json);
+}
+
 void summary_json(const struct summary *summary, struct json_out *json, size_t most) {
     const struct log *log = summary->log;
     json_object(json);
@@ -285,6 +294,7 @@ void summary_json(const struct summary *summary, struct json_out *json, size_t m
     json_close(json);
     write_worlds(json, log);
     summary_comms_json(&summary->comms, json, most);
+    write_collectives(json, summary, most);
     key_array(json, "ranks");
     for (size_t i = 0; i < summary->rank_count && i < most; i++) write_rank(json, &summary->ranks[i]);
     json_close(json);

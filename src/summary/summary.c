@@ -115,13 +115,15 @@ int summary_begin(struct summary *summary, const struct summary_source *source, 
     summary->files = calloc(log_file_count(log) + 1, sizeof *summary->files);
     RETURN_IF(!summary->files, -ENOMEM);
     consumer[0] = log_stats_consumer(&summary->stats);
-    return summary_begin_processes(summary, &consumer[1]);
+    FORWARD(summary_begin_processes(summary, &consumer[1]));
+    return collectives_begin(&summary->collectives, log, &consumer[2]);
 }
 
 int summary_finish(struct summary *summary) {
     add_mapped(summary);
     list_files(summary);
     FORWARD(summary_finish_processes(summary));
+    FORWARD(collectives_finish(&summary->collectives));
     FORWARD(summary_comms_find(&summary->comms, summary->log));
     FORWARD(coverage_finish(&summary->coverage, summary->log));
     // Last: damaged blocks are known only after all blocks have been read.
@@ -152,6 +154,7 @@ void summary_free(struct summary *summary) {
     free(summary->rows);
     free(summary->ranks);
     free(summary->comms.comm);
+    collectives_free(&summary->collectives);
     free(summary->process);
     log_images_free(&summary->images);
     lookup_free(&summary->users);

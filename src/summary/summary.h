@@ -5,6 +5,7 @@
 #include "base/json_out.h"
 #include "log/images.h"
 #include "log/visit.h"
+#include "summary/collectives.h"
 #include "summary/communicators.h"
 #include "summary/coverage.h"
 #include "summary/mpi_files.h"
@@ -94,6 +95,7 @@ struct summary {
     struct summary_totals totals;
     struct mpi_files mpi_files;
     struct summary_comms comms;
+    struct collectives collectives;
     bool layer_used[LAYER_COUNT];
     uint64_t lost_events;
     uint64_t spill_damaged_bytes; // of the spill files that the log was made from
@@ -111,9 +113,9 @@ struct summary {
 // Reads all events and counters. Call summary_free in any case.
 int summary_gather(struct summary *summary, const struct summary_source *source);
 
-// The same as part of a visit with other consumers (log/visit.h). summary_begin makes two consumers, summary_finish
+// The same as part of a visit with other consumers (log/visit.h). summary_begin makes consumers, summary_finish
 // follows the visit. `also` (or NULL) gets the counters, too.
-enum { SUMMARY_CONSUMERS = 2 };
+enum { SUMMARY_CONSUMERS = 3 };
 int summary_begin(struct summary *summary, const struct summary_source *source, log_stats_callback *also, void *context,
                   struct log_consumer consumer[SUMMARY_CONSUMERS]);
 int summary_finish(struct summary *summary);

@@ -1,0 +1,385 @@
+// A sweep over time. A turn is one collective call of all its ranks. It has clocks that start again whenever a rank
+// comes: time with any rank in a file access, and time with none, before the first one, between two and after the last
+// one so far. A call reads them when it ends; what its parts are is decided when all calls of the turn have ended.
+#include "log/collectives.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "log/private.h"
+
+const char *const inside_part_names[INSIDE_PARTS] = {"wait", "exchange", "io", "rest"};
+
+enum {
+    MOST_HELD = 1 << 18, // calls in memory; beyond that the oldest turn is given up
+    ENDS_ACCESS = 0,     // in the heap: a file access ends before the call around it
+    ENDS_CALL = 1,
+};
+
+struct clocks {
+    int64_t any_ns;                           // some rank is in a file access
+    int64_t before_ns, between_ns, behind_ns; // none is: before the first one, between two, since the last one
+};
+
+struct collective_inside {
+    struct collective_call is;
+    struct collective_turn *turn;
+    struct collective_inside *next_of_process, *next_of_turn;
+    int64_t start_ns, end_ns;
+    uint32_t depth;    // calls below in progress
+    int64_t access_ns; // start of the file access in progress
+    int64_t io_ns;     // in file accesses
+    bool has_ended;
+    struct clocks clocks; // of the turn, when it ended
+    int64_t came_ns;      // the last arrival by then
+    // Of the data: what the rank asked for, and its transfers of the file below.
+    uint64_t offset;
+    bool has_offset;
+    uint64_t below_bytes, below_offset;
+    uint32_t transfers;
+};
+
+struct collective_turn {
+    struct collective_turn *older, *newer;
+    struct collective_inside *first;
+    const struct log_call *call;
+    uint32_t meeting;
+    uint64_t size, arrived, ended;
+    bool is_wrong; // the calls are different ones: some ranks lost others before
+    bool is_given_up;
+    int64_t now_ns;
+    int64_t came_ns, came_before_ns; // the last arrival and the one before
+    uint64_t last_id;                // the call that came last
+    uint64_t accessing;              // ranks in file accesses
+    bool has_access;
+    int64_t access_ns; // start of the last one
+    struct clocks clocks;
+};
+
+// Those of a meeting that have begun and are not complete: turns `first` …
+struct collective_queue {
+    struct collective_turn **turn;
+    size_t count;
+    uint32_t first;
+};
+
+// --- time
+
+static void advance(struct collective_turn *turn, int64_t to_ns) {
+    struct clocks *clocks = &turn->clocks;
+    int64_t *clock = turn->accessing ? &clocks->any_ns : turn->has_access ? &clocks->behind_ns : &clocks->before_ns;
+    *clock += to_ns - turn->now_ns;
+    turn->now_ns = to_ns;
+}
+
+static void begin_access(struct collective_inside *call, int64_t at_ns) {
+    struct collective_turn *turn = call->turn;
+    if (call->depth++) return;
+    advance(turn, at_ns);
+    call->access_ns = at_ns;
+    if (turn->accessing++) return;
+    turn->clocks.between_ns += turn->clocks.behind_ns;
+    turn->clocks.behind_ns = 0;
+    turn->has_access = true;
+    turn->access_ns = at_ns;
+}
+
+static void end_access(struct collective_inside *call, int64_t at_ns) {
+    struct collective_turn *turn = call->turn;
+    if (--call->depth) return;
+    advance(turn, at_ns);
+    turn->accessing--;
+    call->io_ns += at_ns - call->access_ns;
+}
+
+// --- turns
+
+// Whether the rank moved its own data: from its place on, and with data sieving more than it asked for.
+static bool is_own(const struct collective_inside *call) {
+    if (!call->is.bytes || !call->transfers) return !call->is.bytes && !call->transfers;
+    return call->below_bytes >= call->is.bytes && (!call->has_offset || call->below_offset == call->offset);
+}
+
+// The number of rounds of two-phase I/O; 0 if each rank moved its own data.
+static uint32_t count_phases(const struct collective_turn *turn) {
+    bool all_own = true;
+    uint32_t most = 0;
+    for (const struct collective_inside *call = turn->first; call; call = call->next_of_turn) {
+        all_own = all_own && is_own(call);
+        if (call->transfers > most) most = call->transfers;
+    }
+    return all_own || turn->size < 2 ? 0 : most;
+}
+
+static void divide(struct collective_inside *call, uint32_t rounds) {
+    const struct collective_turn *turn = call->turn;
+    const struct clocks *clocks = &call->clocks;
+    int64_t *ns = call->is.ns, quiet_ns = clocks->before_ns + clocks->between_ns + clocks->behind_ns;
+    ns[INSIDE_IO] = call->io_ns;
+    // Until the last one came, and then while any rank accesses the file, without its own file accesses in both.
+    ns[INSIDE_WAIT] = call->came_ns - call->start_ns - call->io_ns + clocks->any_ns;
+    if (!rounds)
+        ns[INSIDE_REST] = quiet_ns;
+    else if (call->is.call->class == CLASS_WRITE && turn->access_ns < call->end_ns)
+        ns[INSIDE_REST] = clocks->behind_ns;
+    ns[INSIDE_EXCHANGE] = quiet_ns - ns[INSIDE_REST];
+    call->is.rounds = rounds;
+    call->is.is_aggregator = rounds && call->transfers;
+    call->is.ranks = (uint32_t)turn->size;
+    call->is.is_last = turn->size > 1 && call->is.id == turn->last_id;
+    if (call->is.is_last) call->is.late_ns = turn->came_ns - turn->came_before_ns;
+}
+
+static int tell(struct log_collectives *all, const struct collective_call *call) {
+    struct collective_process *process = &all->process[call->process->index];
+    all->calls += call->is_matched;
+    all->unmatched += !call->is_matched;
+    process->calls += call->ranks > 1;
+    process->last += call->is_last;
+    process->late_ns += call->late_ns;
+    for (unsigned i = 0; i < INSIDE_PARTS; i++) all->ns[i] += call->ns[i];
+    return all->callback ? all->callback(call, all->context) : 0;
+}
+
+// Tells of the calls that have ended. The others, of a turn that is given up, stay until they end.
+static int tell_ended(struct log_collectives *all, struct collective_turn *turn) {
+    bool is_matched = !turn->is_wrong && !turn->is_given_up;
+    uint32_t rounds = is_matched && log_class_moves(turn->call->class) ? count_phases(turn) : 0;
+    int code = 0;
+    for (struct collective_inside **at = &turn->first, *call; (call = *at);) {
+        if (!call->has_ended) {
+            at = &call->next_of_turn;
+            continue;
+        }
+        call->is.is_matched = is_matched;
+        if (is_matched) divide(call, rounds);
+        if (!code) code = tell(all, &call->is);
+        *at = call->next_of_turn;
+        free(call);
+        all->held--;
+    }
+    return code;
+}
+
+// Turns mostly end, and are given up, in their order.
+static void leave_queue(struct log_collectives *all, const struct collective_turn *turn) {
+    if (turn->size < 2) return;
+    struct collective_queue *queue = &all->queue[turn->meeting];
+    size_t at = 0, gone = 0;
+    while (queue->turn[at] != turn) at++;
+    queue->turn[at] = NULL;
+    while (gone < queue->count && !queue->turn[gone]) gone++;
+    queue->count -= gone;
+    queue->first += (uint32_t)gone;
+    memmove(queue->turn, queue->turn + gone, queue->count * sizeof *queue->turn);
+    if (queue->count) return;
+    free(queue->turn);
+    queue->turn = NULL;
+}
+
+static void free_turn(struct log_collectives *all, struct collective_turn *turn) {
+    *(turn->older ? &turn->older->newer : &all->oldest) = turn->newer;
+    *(turn->newer ? &turn->newer->older : &all->newest) = turn->older;
+    free(turn);
+}
+
+static int end_turn(struct log_collectives *all, struct collective_turn *turn) {
+    int code = tell_ended(all, turn);
+    if (!turn->is_given_up) leave_queue(all, turn);
+    free_turn(all, turn);
+    return code;
+}
+
+// Some of its ranks may never come.
+static int give_up(struct log_collectives *all, struct collective_turn *turn) {
+    leave_queue(all, turn);
+    turn->is_given_up = true;
+    FORWARD(tell_ended(all, turn));
+    if (!turn->first) free_turn(all, turn);
+    return 0;
+}
+
+static int give_up_oldest(struct log_collectives *all) {
+    struct collective_turn *turn = all->oldest;
+    while (turn && turn->is_given_up) turn = turn->newer;
+    return turn ? give_up(all, turn) : 0;
+}
+
+static int new_turn(struct log_collectives *all, const struct meeting_turn *at, struct collective_turn **out) {
+    struct collective_turn *turn = calloc(1, sizeof *turn);
+    RETURN_IF(!turn, -ENOMEM);
+    *turn = (struct collective_turn){.older = all->newest, .size = at->size, .meeting = at->meeting};
+    *(all->newest ? &all->newest->newer : &all->oldest) = turn;
+    all->newest = turn;
+    *out = turn;
+    return 0;
+}
+
+// *out is NULL if it was given up, or all its ranks were there.
+static int find_turn(struct log_collectives *all, const struct meeting_turn *at, struct collective_turn **out) {
+    *out = NULL;
+    if (at->size == 1) return new_turn(all, at, out);
+    while (all->queues <= at->meeting) FORWARD(array_push(all->queue, all->queues, (struct collective_queue){0}));
+    struct collective_queue *queue = &all->queue[at->meeting];
+    if (at->turn < queue->first) return 0;
+    if (at->turn - queue->first == queue->count) {
+        FORWARD(array_room(queue->turn, queue->count));
+        FORWARD(new_turn(all, at, &queue->turn[queue->count]));
+        queue->count++;
+    }
+    if (at->turn - queue->first < queue->count) *out = queue->turn[at->turn - queue->first];
+    if (*out && (*out)->arrived == (*out)->size) *out = NULL;
+    return 0;
+}
+
+// --- calls
+
+static int end_call(struct log_collectives *all, struct collective_inside *call) {
+    struct collective_turn *turn = call->turn;
+    struct collective_inside **at = &all->open[call->is.process->index];
+    while (*at != call) at = &(*at)->next_of_process;
+    *at = call->next_of_process;
+    advance(turn, call->end_ns);
+    call->has_ended = true;
+    call->clocks = turn->clocks;
+    call->came_ns = turn->came_ns;
+    if (++turn->ended == turn->size) return end_turn(all, turn);
+    if (!turn->is_given_up) return 0;
+    FORWARD(tell_ended(all, turn));
+    if (!turn->first) free_turn(all, turn);
+    return 0;
+}
+
+static int go_on(struct log_collectives *all, int64_t to_ns) {
+    while (all->ends.count && all->ends.turn[0].start_ns <= to_ns) {
+        struct log_turn end = all->ends.turn[0];
+        log_heap_pop(&all->ends);
+        if (end.id == ENDS_ACCESS)
+            end_access(end.owner, end.start_ns);
+        else
+            FORWARD(end_call(all, end.owner));
+    }
+    return 0;
+}
+
+static void arrive(struct collective_turn *turn, struct collective_inside *call) {
+    if (!turn->arrived) turn->now_ns = call->start_ns;
+    if (!turn->arrived) turn->call = call->is.call;
+    advance(turn, call->start_ns);
+    turn->is_wrong = turn->is_wrong || turn->call != call->is.call;
+    turn->arrived++;
+    turn->came_before_ns = turn->came_ns;
+    turn->came_ns = call->start_ns;
+    turn->last_id = call->is.id;
+    turn->clocks = (struct clocks){0};
+    call->next_of_turn = turn->first;
+    turn->first = call;
+    call->turn = turn;
+}
+
+static int add_call(struct log_collectives *all, const struct log_event *event) {
+    struct collective_call is = {.id = event->id,
+                                 .process = event->process,
+                                 .call = event->call,
+                                 .file = event->file,
+                                 .bytes = log_class_moves(event->call->class) ? log_event_bytes(event) : 0};
+    struct meeting_turn at;
+    struct collective_turn *turn = NULL;
+    int64_t time_ns = log_event_busy_ns(event);
+    FORWARD(meetings_enter(&all->meetings, event, &at));
+    if (at.size) FORWARD(find_turn(all, &at, &turn));
+    if (!turn) return tell(all, &is);
+    struct collective_inside *call = calloc(1, sizeof *call);
+    RETURN_IF(!call, -ENOMEM);
+    *call = (struct collective_inside){.is = is,
+                                       .start_ns = event->start_ns,
+                                       // A split call does its work in its begin.
+                                       .end_ns = event->start_ns + (time_ns > 0 ? time_ns : 0),
+                                       .offset = event->raw.offset,
+                                       .has_offset = event->raw.has_offset,
+                                       .next_of_process = all->open[event->process->index]};
+    arrive(turn, call);
+    all->open[event->process->index] = call;
+    if (++all->held > MOST_HELD) FORWARD(give_up_oldest(all));
+    return log_heap_push(&all->ends, (struct log_turn){call->end_ns, ENDS_CALL, call});
+}
+
+static int add_below(struct log_collectives *all, const struct log_event *event) {
+    struct collective_inside *call = all->open[event->process->index];
+    while (call && call->is.id != event->parent) call = call->next_of_process;
+    if (!call || event->start_ns >= call->end_ns) return 0;
+    int64_t end_ns = event->start_ns + event->duration_ns;
+    if (event->file == call->is.file && event->call->class == call->is.call->class) {
+        if (!call->transfers++) call->below_offset = event->raw.offset;
+        call->below_bytes += log_event_bytes(event);
+    }
+    begin_access(call, event->start_ns);
+    return log_heap_push(&all->ends,
+                         (struct log_turn){end_ns < call->end_ns ? end_ns : call->end_ns, ENDS_ACCESS, call});
+}
+
+int log_collectives_add(struct log_collectives *all, const struct log_event *event) {
+    FORWARD(go_on(all, event->start_ns));
+    if (event->call->layer == LAYER_MPIIO && event->call->traits & CALL_COLLECTIVE) {
+        if (call_table[event->call->build_id].form != FORM_NONBLOCKING) return add_call(all, event);
+        all->nonblocking++;
+    } else if (event->has_parent && event->call->layer < LAYER_MPIIO) {
+        return add_below(all, event);
+    }
+    return 0;
+}
+
+static int add_events(void *context, const struct log_event *const *event, size_t count) {
+    for (size_t i = 0; i < count; i++) FORWARD(log_collectives_add(context, event[i]));
+    return 0;
+}
+
+struct log_consumer log_collectives_consumer(struct log_collectives *all) {
+    if (!log_has_collectives(all->log)) return (struct log_consumer){0};
+    return (struct log_consumer){.context = all, .ordered = add_events};
+}
+
+// --- begin and end
+
+bool log_has_collectives(const struct log *log) {
+    const struct log_call *call = log->calls.item;
+    for (size_t i = 0; i < log->calls.count; i++) {
+        if (call[i].layer == LAYER_MPIIO && call[i].traits & CALL_COLLECTIVE) return true;
+    }
+    return false;
+}
+
+int log_collectives_init(struct log_collectives *all, struct log *log, log_collective_callback *callback,
+                         void *context) {
+    *all = (struct log_collectives){.log = log, .callback = callback, .context = context};
+    all->process = calloc(log_process_count(log) + 1, sizeof *all->process);
+    all->open = calloc(log_process_count(log) + 1, sizeof *all->open);
+    RETURN_IF(!all->process || !all->open, -ENOMEM);
+    return meetings_init(&all->meetings, log);
+}
+
+int log_collectives_finish(struct log_collectives *all) {
+    FORWARD(go_on(all, INT64_MAX));
+    while (all->oldest) FORWARD(give_up_oldest(all));
+    return 0;
+}
+
+void log_collectives_free(struct log_collectives *all) {
+    for (struct collective_turn *turn = all->oldest, *newer; turn; turn = newer) {
+        newer = turn->newer;
+        for (struct collective_inside *call = turn->first, *next; call; call = next) {
+            next = call->next_of_turn;
+            free(call);
+        }
+        free(turn);
+    }
+    for (size_t i = 0; i < all->queues; i++) free(all->queue[i].turn);
+    free(all->queue);
+    free(all->process);
+    free(all->open);
+    free(all->ends.turn);
+    if (all->log) meetings_free(&all->meetings);
+}

@@ -1,0 +1,79 @@
+// What happens inside the collective calls of MPI-IO: the time of each call of each rank, divided into four parts.
+//
+//   wait      for the last rank of those that it meets in the call, and afterwards while another rank of the call
+//             accesses the file and this one does not
+//   io        file access: this rank is in calls below (POSIX), also while others are still missing
+//   exchange  all ranks are there and none accesses the file, while data of the file, or who wants what of it, can move
+//             between them: before the last file access of a write, and in all of a read
+//   rest      what remains: after the last file access of a write, and in calls that move no data between ranks
+//
+// The parts of a call add up to its time: its duration or, if it is split, the time inside its begin and end. In a
+// *two-phase* call some ranks, the aggregators, access the file for others. If each rank moved its own data, nothing
+// was exchanged.
+//
+// Memory is bounded by the calls that are in progress or wait for other ranks of the same call. A call that never finds
+// them all, because a rank was lost or its calls were, is unmatched and not divided; neither are nonblocking calls.
+#pragma once
+
+#include "log/heap.h"
+#include "log/meetings.h"
+#include "log/visit.h"
+
+enum inside_part { INSIDE_WAIT, INSIDE_EXCHANGE, INSIDE_IO, INSIDE_REST, INSIDE_PARTS };
+
+extern const char *const inside_part_names[INSIDE_PARTS]; // "wait" …
+
+// One call of one rank.
+struct collective_call {
+    uint64_t id;
+    const struct log_process *process;
+    const struct log_call *call;
+    const struct log_file *file; // or NULL
+    uint64_t bytes;              // that it moved
+    bool is_matched;             // if not, the members below are 0
+    int64_t ns[INSIDE_PARTS];
+    uint32_t ranks;     // that made the call
+    uint32_t rounds;    // if two-phase: the most transfers that one rank made below; otherwise 0
+    bool is_aggregator; // it made some of these
+    bool is_last;       // it came after all others, and
+    int64_t late_ns;    // after the last but one by so much
+};
+
+// A negative return value stops the visit.
+typedef int log_collective_callback(const struct collective_call *call, void *context);
+
+struct collective_process {
+    uint64_t calls; // matched, with other ranks
+    uint64_t last;  // of these: it came last
+    int64_t late_ns;
+};
+
+struct log_collectives {
+    struct log *log;
+    log_collective_callback *callback; // or NULL
+    void *context;
+    struct collective_process *process; // by index in the log's table
+    uint64_t calls;                     // matched
+    uint64_t unmatched, nonblocking;
+    int64_t ns[INSIDE_PARTS]; // of the matched ones, over all ranks
+    // Private.
+    struct meetings meetings;
+    struct collective_queue *queue; // by meeting
+    size_t queues;
+    struct collective_inside **open; // by process: its calls in progress
+    struct collective_turn *oldest, *newest;
+    size_t held; // calls in memory
+    struct log_heap ends;
+};
+
+// Whether the log has collective calls of MPI-IO at all.
+bool log_has_collectives(const struct log *log);
+
+int log_collectives_init(struct log_collectives *collectives, struct log *log, log_collective_callback *callback,
+                         void *context);
+// Adds an event, in the order of starts. The consumer does this; it is empty if the log has no collective calls, so
+// that the visit needs no merge.
+int log_collectives_add(struct log_collectives *collectives, const struct log_event *event);
+struct log_consumer log_collectives_consumer(struct log_collectives *collectives);
+int log_collectives_finish(struct log_collectives *collectives); // call it after the last event
+void log_collectives_free(struct log_collectives *collectives);

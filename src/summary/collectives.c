@@ -1,0 +1,193 @@
+#include "summary/collectives.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/json_keys.h"
+#include "summary/mpi_files.h"
+
+// --- while the events are read
+
+static int row_of(struct collectives *all, const struct collective_call *call, uint32_t *at) {
+    uint64_t key = lookup_pair(call->file ? call->file->index : UINT32_MAX, call->call->id);
+    *at = lookup_find(&all->row_of, key);
+    if (*at != LOOKUP_NONE) return 0;
+    *at = (uint32_t)all->rows;
+    FORWARD(array_push(all->row, all->rows, (struct collectives_row){.file = call->file, .call = call->call}));
+    return lookup_set(&all->row_of, key, *at);
+}
+
+static int add_aggregator(struct collectives *all, uint32_t row, const struct log_process *process) {
+    uint64_t key = lookup_pair(row, process->index);
+    uint32_t at = lookup_find(&all->aggregator_of, key);
+    if (at == LOOKUP_NONE) {
+        at = (uint32_t)all->aggregators;
+        FORWARD(array_push(all->aggregator, all->aggregators, (struct collectives_aggregator){row, process, 0}));
+        FORWARD(lookup_set(&all->aggregator_of, key, at));
+    }
+    all->aggregator[at].calls++;
+    return 0;
+}
+
+static int add_call(const struct collective_call *call, void *context) {
+    struct collectives *all = context;
+    uint32_t at;
+    FORWARD(row_of(all, call, &at));
+    struct collectives_row *row = &all->row[at];
+    row->calls += call->is_matched;
+    row->unmatched += !call->is_matched;
+    row->bytes += call->bytes;
+    row->two_phase += call->rounds > 0;
+    row->rounds += call->rounds;
+    if (call->ranks > row->ranks) row->ranks = call->ranks;
+    for (unsigned i = 0; i < INSIDE_PARTS; i++) {
+        row->part[i].ns += call->ns[i];
+        row->part[i].squares += (double)call->ns[i] / 1e9 * ((double)call->ns[i] / 1e9);
+    }
+    return call->is_aggregator ? add_aggregator(all, at, call->process) : 0;
+}
+
+int collectives_begin(struct collectives *all, struct log *log, struct log_consumer *consumer) {
+    FORWARD(log_collectives_init(&all->in, log, add_call, all));
+    *consumer = log_collectives_consumer(&all->in);
+    return 0;
+}
+
+// --- afterwards
+
+static int by_row(const void *a, const void *b) {
+    const struct collectives_aggregator *left = a, *right = b;
+    if (left->row != right->row) return left->row < right->row ? -1 : 1;
+    int order = log_process_compare(left->process, right->process);
+    return order ? order : left->process < right->process ? -1 : left->process > right->process;
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct collectives_row *left = a, *right = b;
+    int64_t left_ns = collectives_time_ns(left), right_ns = collectives_time_ns(right);
+    if (left_ns != right_ns) return left_ns > right_ns ? -1 : 1;
+    if (left->file != right->file) return left->file < right->file ? -1 : 1;
+    return left->call->id < right->call->id ? -1 : left->call->id > right->call->id;
+}
+
+int collectives_finish(struct collectives *all) {
+    FORWARD(log_collectives_finish(&all->in));
+    if (all->aggregators) qsort(all->aggregator, all->aggregators, sizeof *all->aggregator, by_row);
+    for (size_t i = all->aggregators; i-- > 0;) {
+        struct collectives_row *row = &all->row[all->aggregator[i].row];
+        row->first_aggregator = i;
+        row->aggregators++;
+    }
+    if (all->rows) qsort(all->row, all->rows, sizeof *all->row, by_time);
+    return 0;
+}
+
+void collectives_free(struct collectives *all) {
+    log_collectives_free(&all->in);
+    free(all->row);
+    free(all->aggregator);
+    lookup_free(&all->row_of);
+    lookup_free(&all->aggregator_of);
+}
+
+double collectives_mean(const struct collectives_row *row, unsigned part) {
+    return row->calls ? (double)row->part[part].ns / 1e9 / (double)row->calls : 0;
+}
+
+double collectives_variance(const struct collectives_row *row, unsigned part) {
+    double mean = collectives_mean(row, part);
+    double variance = row->calls ? row->part[part].squares / (double)row->calls - mean * mean : 0;
+    return variance > 0 ? variance : 0;
+}
+
+double collectives_deviation(const struct collectives_row *row, unsigned part) {
+    return sqrt(collectives_variance(row, part));
+}
+
+// --- who, and with which hints
+
+const char *collectives_hint(const struct mpi_files *files, const struct log_file *file, const char *name) {
+    size_t count;
+    const struct mpi_use *use = mpi_files_uses(files, file, MPI_USE_HINTS, &count);
+    for (size_t i = count; i-- > 0;) {
+        const struct log_hint_list *list = &((const struct log_hints *)use[i].first)->in_force;
+        for (size_t k = 0; k < list->count; k++) {
+            if (!strcmp(list->hint[k].name, name)) return list->hint[k].value;
+        }
+    }
+    return NULL;
+}
+
+void collectives_ranks(const struct collectives *all, const struct collectives_row *row, struct bytes *text) {
+    const struct collectives_aggregator *of = all->aggregator + row->first_aggregator;
+    for (size_t i = 0, end; i < row->aggregators; i = end) {
+        char one[64];
+        int64_t first = of[i].process->rank;
+        for (end = i + 1; end < row->aggregators && of[end].process->rank == first + (int64_t)(end - i);) end++;
+        int len = snprintf(one, sizeof one, "%s%" PRId64, i ? "," : "", first);
+        if (end - i > 1)
+            len += snprintf(one + len, sizeof one - (size_t)len, "%s%" PRId64, end - i > 2 ? "-" : ",",
+                            of[end - 1].process->rank);
+        bytes_append(text, one, (size_t)len);
+    }
+}
+
+// --- JSON
+
+static void part_json(const struct collectives_row *row, unsigned part, struct json_out *json) {
+    json_key(json, inside_part_names[part]);
+    json_object_of(json, m_seconds("seconds", row->part[part].ns), m_double("mean", collectives_mean(row, part)),
+                   m_double("variance", collectives_variance(row, part)));
+}
+
+static void row_json(const struct collectives *all, const struct collectives_row *row, const struct mpi_files *files,
+                     struct json_out *json) {
+    static const char *const hints[] = {"cb_nodes", "cb_buffer_size", "romio_cb_write", "romio_cb_read"};
+    json_object(json);
+    json_members(json, m_text("file", row->file ? row->file->name : NULL), m_text("op", row->call->name),
+                 m_number("calls", row->calls), m_number("unmatched", row->unmatched), m_number("ranks", row->ranks),
+                 m_number("bytes", row->bytes), m_seconds("seconds", collectives_time_ns(row)));
+    for (unsigned i = 0; i < INSIDE_PARTS; i++) part_json(row, i, json);
+    bool has_rounds = row->two_phase;
+    json_members(json, m_number("two_phase", row->two_phase),
+                 m_double_if("rounds", has_rounds, has_rounds ? (double)row->rounds / (double)row->two_phase : 0));
+    key_array(json, "aggregators");
+    for (size_t i = 0; i < row->aggregators; i++)
+        json_signed(json, all->aggregator[row->first_aggregator + i].process->rank);
+    json_close(json);
+    key_object(json, "hints");
+    for (size_t i = 0; row->file && i < sizeof hints / sizeof hints[0]; i++) {
+        const char *value = collectives_hint(files, row->file, hints[i]);
+        if (value) key_text(json, hints[i], value);
+    }
+    json_close(json);
+    json_close(json);
+}
+
+void collectives_json(const struct collectives *all, const struct mpi_files *files, struct json_out *json,
+                      size_t most) {
+    json_object(json);
+    json_members(json, m_number("calls", all->in.calls), m_seconds("wait", all->in.ns[INSIDE_WAIT]),
+                 m_seconds("exchange", all->in.ns[INSIDE_EXCHANGE]), m_seconds("io", all->in.ns[INSIDE_IO]),
+                 m_seconds("rest", all->in.ns[INSIDE_REST]), m_number("unmatched", all->in.unmatched),
+                 m_number("nonblocking", all->in.nonblocking));
+    key_array(json, "operations");
+    for (size_t i = 0; i < all->rows && i < most; i++) row_json(all, &all->row[i], files, json);
+    json_close(json);
+    key_array(json, "late");
+    for (size_t i = 0; i < log_process_count(all->in.log) && i < most; i++) {
+        const struct log_process *process = log_process_at(all->in.log, i);
+        const struct collective_process *own = &all->in.process[i];
+        if (!own->last) continue;
+        json_object_of(json, m_signed_if("rank", process->has_rank, process->rank), m_number("calls", own->calls),
+                       m_number("last", own->last), m_seconds("seconds", own->late_ns));
+    }
+    json_close(json);
+    json_close(json);
+}

@@ -1,0 +1,73 @@
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/table.h"
+#include "summary/collectives.h"
+
+static const char *const words[INSIDE_PARTS] = {"waiting", "exchange", "file access", "rest"};
+
+static void print_totals(const struct log_collectives *in, FILE *out) {
+    int64_t all_ns = 0;
+    for (unsigned i = 0; i < INSIDE_PARTS; i++) all_ns += in->ns[i];
+    fprintf(out, "  %s, %s over all ranks", human_count(in->calls, "call").text, human_seconds(all_ns).text);
+    for (unsigned i = 0; all_ns && i < INSIDE_PARTS; i++)
+        fprintf(out, "%s%s %s", i ? ", " : ": ", human_percent((double)in->ns[i] / (double)all_ns).text, words[i]);
+    fputc('\n', out);
+    if (in->unmatched)
+        fprintf(out, "  and %s that could not be matched with those of the other ranks: not divided\n",
+                human_count(in->unmatched, "call").text);
+    if (in->nonblocking) fprintf(out, "  and %s: not divided\n", human_count(in->nonblocking, "nonblocking call").text);
+}
+
+static void add_aggregators(struct table *table, const struct collectives *all, const struct collectives_row *row,
+                            const struct mpi_files *files) {
+    struct bytes ranks = {0};
+    collectives_ranks(all, row, &ranks);
+    if (bytes_append(&ranks, "", 1) == 0) table_text(table, row->aggregators ? (const char *)ranks.data : NULL);
+    bytes_free(&ranks);
+    const char *nodes = row->file ? collectives_hint(files, row->file, "cb_nodes") : NULL;
+    const char *buffer = row->file ? collectives_hint(files, row->file, "cb_buffer_size") : NULL;
+    if (!row->aggregators || !(nodes || buffer)) return;
+    table_append(table, " (%s%s%s%s%s)", nodes ? "cb_nodes=" : "", nodes ? nodes : "", nodes && buffer ? ", " : "",
+                 buffer ? "cb_buffer_size=" : "", buffer ? buffer : "");
+}
+
+static void add_row(struct table *table, const struct collectives *all, const struct collectives_row *row,
+                    const struct mpi_files *files) {
+    table_number(table, row->calls);
+    table_duration(table, collectives_time_ns(row));
+    for (unsigned i = 0; i < INSIDE_PARTS; i++)
+        table_printf(table, "%s +- %s", human_time(collectives_mean(row, i)).text,
+                     human_time(collectives_deviation(row, i)).text);
+    if (row->two_phase)
+        table_printf(table, "%.3g", (double)row->rounds / (double)row->two_phase);
+    else
+        table_text(table, NULL);
+    add_aggregators(table, all, row, files);
+    table_text(table, row->call->name);
+    table_text(table, row->file ? row->file->name : NULL);
+    table_row(table);
+}
+
+int collectives_text(const struct collectives *all, const struct mpi_files *files, size_t most, FILE *out) {
+    static const struct table_column columns[] = {{"CALLS", TABLE_NUMBER},
+                                                  {"TIME", TABLE_UNIT},
+                                                  {"WAIT", TABLE_NUMBER},
+                                                  {"EXCHANGE", TABLE_NUMBER},
+                                                  {"I/O", TABLE_NUMBER},
+                                                  {"REST", TABLE_NUMBER},
+                                                  {"ROUNDS", TABLE_NUMBER},
+                                                  {"AGGREGATORS", TABLE_TEXT},
+                                                  {"CALL", TABLE_TEXT},
+                                                  {"FILE", TABLE_NAME},
+                                                  {0}};
+    print_totals(&all->in, out);
+    if (!all->in.calls) return 0;
+    fputs("  TIME is the sum, the parts are the mean of a call of a rank and the standard deviation\n", out);
+    struct table table = table_begin(out, columns);
+    table.indent = 2;
+    for (size_t i = 0; i < all->rows && i < most; i++) {
+        if (all->row[i].calls) add_row(&table, all, &all->row[i], files);
+    }
+    return table_end(&table);
+}

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Inside collective calls, under each MPI: the four parts of each call's time add up to it, on real programs; and they
+are those that two-phase I/O with timers of its own measures. Speaks TAP; takes the name of a class."""
+import os
+
+import job_case
+from job_case import LAUNCHERS, harness, program
+
+PARTS = ('wait', 'exchange', 'io', 'rest')
+
+
+def ns(seconds):
+    return round(seconds * 1e9)
+
+
+def example(name, mpi):
+    return os.path.join(harness.BUILD, 'examples', f'{name}-{mpi}')
+
+
+class CollectivesTest(job_case.JobTest):
+    def record(self, ranks, *command):
+        recorded = harness.ioseer('record', '-q', '--force', '-o', self.log, '--', *LAUNCHERS[self.mpi], '-n',
+                                  str(ranks), *command)
+        self.assertEqual(recorded.returncode, 0, recorded.stderr)
+        self.events = self.json('dump', '--json', self.log)
+        self.below = {}
+        for event in self.events:
+            self.below.setdefault(event['parent'], []).append(event)
+        return [event for event in self.events if event['layer'] == 'mpiio' and event['collective']]
+
+    def check_sums(self, calls, ranks):
+        """The parts of each call add up, and those of info are the sums."""
+        sums = dict.fromkeys(PARTS, 0)
+        divided = [call for call in calls if '_i' not in call['op']]
+        for call in divided:
+            inside = call['inside']
+            time = ns(call.get('call_time', call['duration']))
+            self.assertEqual(sum(ns(inside[part]) for part in PARTS), time, call)
+            for part in PARTS:
+                self.assertGreaterEqual(inside[part], 0, call)
+                sums[part] += ns(inside[part])
+            self.check_access(call, inside, ranks)
+        info = self.json('info', '--json', self.log)['collectives']
+        self.assertEqual((info['calls'], info['unmatched']), (len(divided), 0))
+        self.assertEqual(info['nonblocking'], len(calls) - len(divided))
+        self.assertEqual({part: ns(info[part]) for part in PARTS}, sums)
+        for part in PARTS:
+            self.assertEqual(sum(ns(row[part]['seconds']) for row in info['operations']), sums[part])
+        return info
+
+    def check_access(self, call, inside, ranks):
+        """File access is the time in the calls below, which do not overlap here; aggregators are who transfers."""
+        below = self.below.get(call['id'], [])
+        transfers = [event for event in below if event['class'] == call['class'] and event['file'] == call['file']]
+        self.assertEqual(ns(inside['io']), sum(ns(event['duration']) for event in below), call)
+        self.assertIn(inside['ranks'], (1, ranks))
+        if inside['rounds']:
+            self.assertEqual(inside['aggregator'], bool(transfers), call)
+            self.assertGreaterEqual(inside['rounds'], len(transfers))
+        else:
+            self.assertEqual((inside['exchange'], inside['aggregator']), (0, False))
+
+    def check_program(self, ranks, name, *options):
+        calls = self.record(ranks, example(name, self.mpi), '--directory', self.folder, *options)
+        self.assertTrue(calls)
+        return self.check_sums(calls, ranks)
+
+    def test_interleaved(self):
+        """The pieces of the ranks alternate in the file: both MPIs exchange them."""
+        for ranks in 4, 16:
+            info = self.check_program(ranks, 'btio', '--grid', '16', '--steps', '10')
+            for row in info['operations']:
+                is_transfer = row['op'] in ('MPI_File_write_at_all', 'MPI_File_read_at_all')
+                self.assertEqual(row['two_phase'], row['calls'] if is_transfer else 0, row)
+                self.assertEqual(bool(row['aggregators']), is_transfer)
+
+    def test_alone(self):
+        """One rank waits for nobody."""
+        info = self.check_program(1, 'btio', '--grid', '8', '--steps', '10')
+        self.assertEqual((info['wait'], info['exchange'], info['late']), (0, 0, []))
+
+    def test_contiguous(self):
+        for ranks in 4, 16:
+            self.check_program(ranks, 'ior', '--block', '65536', '--transfer', '16384', '--collective')
+
+    def stand_in(self, *case):
+        """A machine that is busy with something else disturbs both clocks: three attempts."""
+        for attempt in range(3):
+            try:
+                return self.compare_with_timers(*case)
+            except AssertionError:
+                if attempt == 2:
+                    raise
+
+    def compare_with_timers(self, ranks, calls, aggregators, rounds):
+        all_calls = self.record(ranks, program('collectives', self.mpi), self.folder, str(calls), str(aggregators),
+                                str(rounds), str(256 << 10))
+        info = self.check_sums(all_calls, ranks)
+        transfers = [call for call in all_calls if call['class'] in ('read', 'write')]
+        self.assertEqual(len(transfers), 2 * calls * ranks)
+        for rank in range(ranks):
+            with open(self.path(f'times.{rank}'), encoding='ascii') as lines:
+                times = [[float(word) for word in line.split()] for line in lines]
+            mine = sorted((call for call in transfers if call['rank'] == rank), key=lambda call: call['start'])
+            for call, (*parts, whole) in zip(mine, times, strict=True):
+                for name, seconds in zip(PARTS, parts):
+                    self.assertLess(abs(call['inside'][name] - seconds), 0.05 * whole, (name, seconds, call))
+                self.assertEqual(call['inside']['rounds'], rounds)
+                self.assertEqual(call['inside']['last'], rank == 1)
+                self.assertEqual(call['inside']['aggregator'], rank % (ranks // aggregators) == 0)
+        for row in info['operations']:
+            if row['two_phase']:
+                self.assertEqual((row['aggregators'], row['rounds']),
+                                 (list(range(0, ranks, ranks // aggregators)), rounds))
+
+    def test_stand_in(self):
+        self.stand_in(4, 2, 2, 3)
+
+    def test_one_aggregator(self):
+        self.stand_in(4, 2, 1, 1)
+
+    def test_stand_in_of_many(self):
+        self.stand_in(16, 1, 4, 2)
+
+
+class Mpich(CollectivesTest):
+    mpi = 'mpich'
+
+
+class OpenMpi(CollectivesTest):
+    mpi = 'openmpi'
+
+
+del CollectivesTest
+harness.main()

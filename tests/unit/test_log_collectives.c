@@ -1,0 +1,228 @@
+// The parts of collective calls, from events with known times.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "log/collectives.h"
+#include "test_log_maker.h"
+
+enum { RANKS = 3, MOST = 64 };
+
+struct scene {
+    struct log *log;
+    struct log_process process[RANKS];
+    struct log_file file;
+    struct log_collectives collectives;
+    struct collective_call told[MOST];
+    size_t count;
+    uint64_t events;
+};
+
+static const struct log_call open_call = {.layer = LAYER_MPIIO, .class = CLASS_OPEN, .traits = CALL_COLLECTIVE};
+static const struct log_call close_call = {.layer = LAYER_MPIIO, .class = CLASS_CLOSE, .traits = CALL_COLLECTIVE};
+static const struct log_call write_call = {.layer = LAYER_MPIIO, .class = CLASS_WRITE, .traits = CALL_COLLECTIVE};
+static const struct log_call read_call = {.layer = LAYER_MPIIO, .class = CLASS_READ, .traits = CALL_COLLECTIVE};
+static const struct log_call pwrite_call = {.layer = LAYER_POSIX, .class = CLASS_WRITE};
+static const struct log_call pread_call = {.layer = LAYER_POSIX, .class = CLASS_READ};
+
+static int hear(const struct collective_call *call, void *context) {
+    struct scene *scene = context;
+    assert_true(scene->count < MOST);
+    scene->told[scene->count++] = *call;
+    return 0;
+}
+
+static struct scene *begin(void) {
+    struct scene *scene = calloc(1, sizeof *scene);
+    struct log_maker *maker = maker_new();
+    for (uint64_t i = 0; i < RANKS; i++) maker_process(maker, i + 1, 100 + i, i + 1);
+    maker_flush_records(maker);
+    scene->log = maker_close(maker);
+    for (unsigned i = 0; i < RANKS; i++)
+        scene->process[i] = (struct log_process){.index = i, .has_rank = true, .rank = i, .mpi_size = RANKS};
+    assert_int_equal(log_collectives_init(&scene->collectives, scene->log, hear, scene), 0);
+    return scene;
+}
+
+static void end(struct scene *scene) {
+    log_collectives_free(&scene->collectives);
+    log_close(scene->log);
+    free(scene);
+}
+
+struct details {
+    uint64_t parent; // 0: none
+    uint64_t comm_size, offset, bytes;
+    uint32_t handle;
+};
+
+// Returns the id of the event.
+static uint64_t add(struct scene *scene, unsigned rank, const struct log_call *call, int64_t start, int64_t stop,
+                    struct details d) {
+    uint64_t attribute[ATTRIBUTE_LIMIT] = {[ATTRIBUTE_COMM_SIZE] = d.comm_size};
+    struct log_event event = {.id = ++scene->events,
+                              .start_ns = start,
+                              .duration_ns = stop - start,
+                              .process = &scene->process[rank],
+                              .call = call,
+                              .file = &scene->file,
+                              .raw = {.offset = d.offset,
+                                      .has_offset = true,
+                                      .size = d.bytes,
+                                      .result = (int64_t)d.bytes,
+                                      .has_result = true,
+                                      .attribute = attribute,
+                                      .attribute_mask = d.comm_size ? 1u << ATTRIBUTE_COMM_SIZE : 0,
+                                      .handle = d.handle ? d.handle : 1},
+                              .has_parent = d.parent,
+                              .parent = d.parent};
+    assert_int_equal(log_collectives_add(&scene->collectives, &event), 0);
+    return event.id;
+}
+
+static void open_all(struct scene *scene) {
+    for (unsigned i = 0; i < RANKS; i++) add(scene, i, &open_call, 0, 1, (struct details){.comm_size = RANKS});
+}
+
+static const struct collective_call *of(const struct scene *scene, uint64_t id) {
+    for (size_t i = 0; i < scene->count; i++) {
+        if (scene->told[i].id == id) return &scene->told[i];
+    }
+    return NULL;
+}
+
+static void check(const struct scene *scene, uint64_t id, int64_t wait, int64_t exchange, int64_t io, int64_t rest) {
+    const struct collective_call *call = of(scene, id);
+    assert_non_null(call);
+    assert_true(call->is_matched);
+    assert_int_equal(call->ns[INSIDE_WAIT], wait);
+    assert_int_equal(call->ns[INSIDE_EXCHANGE], exchange);
+    assert_int_equal(call->ns[INSIDE_IO], io);
+    assert_int_equal(call->ns[INSIDE_REST], rest);
+}
+
+// Rank 0 is the aggregator: two rounds, at 150 to 170 and 180 to 195. Rank 2 comes last.
+static void parts_of_a_write(void **state) {
+    (void)state;
+    struct scene *scene = begin();
+    open_all(scene);
+    struct details piece = {.bytes = 10};
+    uint64_t a = add(scene, 0, &write_call, 100, 210, piece);
+    uint64_t b = add(scene, 1, &write_call, 110, 205, (struct details){.bytes = 10, .offset = 10});
+    uint64_t c = add(scene, 2, &write_call, 130, 175, (struct details){.bytes = 10, .offset = 20});
+    add(scene, 0, &pwrite_call, 150, 170, (struct details){.parent = a, .bytes = 15});
+    add(scene, 0, &pwrite_call, 180, 195, (struct details){.parent = a, .bytes = 15, .offset = 15});
+    assert_int_equal(log_collectives_finish(&scene->collectives), 0);
+    check(scene, a, 30, 20 + 10, 20 + 15, 15);
+    check(scene, b, 20 + 20 + 15, 20 + 10, 0, 10);
+    check(scene, c, 20, 20 + 5, 0, 0); // its last 5 lie before the second file access
+    assert_true(of(scene, a)->is_aggregator && !of(scene, b)->is_aggregator);
+    assert_int_equal(of(scene, b)->rounds, 2);
+    assert_true(of(scene, c)->is_last && of(scene, c)->late_ns == 20 && !of(scene, b)->is_last);
+    assert_int_equal(scene->collectives.calls, 6);
+    assert_int_equal(scene->collectives.process[2].last, 2); // the opens began at the same time, it was told last
+    end(scene);
+}
+
+// What follows the file access of a read is the exchange.
+static void parts_of_a_read(void **state) {
+    (void)state;
+    struct scene *scene = begin();
+    open_all(scene);
+    uint64_t a = add(scene, 0, &read_call, 100, 140, (struct details){.bytes = 10});
+    uint64_t b = add(scene, 1, &read_call, 100, 150, (struct details){.bytes = 10, .offset = 10});
+    add(scene, 2, &read_call, 100, 150, (struct details){.bytes = 10, .offset = 20});
+    add(scene, 0, &pread_call, 110, 130, (struct details){.parent = a, .bytes = 30});
+    assert_int_equal(log_collectives_finish(&scene->collectives), 0);
+    check(scene, a, 0, 20, 20, 0);
+    check(scene, b, 20, 30, 0, 0);
+    end(scene);
+}
+
+// Each rank writes its own part: nothing is exchanged. Rank 0 is done before rank 2 comes, and did not wait for it.
+static void own_data(void **state) {
+    (void)state;
+    struct scene *scene = begin();
+    open_all(scene);
+    uint64_t a = add(scene, 0, &write_call, 100, 120, (struct details){.bytes = 10});
+    add(scene, 0, &pwrite_call, 105, 115, (struct details){.parent = a, .bytes = 10});
+    uint64_t b = add(scene, 1, &write_call, 110, 160, (struct details){.bytes = 10, .offset = 10});
+    add(scene, 1, &pwrite_call, 112, 118, (struct details){.parent = b, .bytes = 4, .offset = 10});
+    add(scene, 1, &pwrite_call, 116, 124, (struct details){.parent = b, .bytes = 6, .offset = 14}); // by two threads
+    uint64_t c = add(scene, 2, &write_call, 150, 170, (struct details){.bytes = 10, .offset = 20});
+    add(scene, 2, &pwrite_call, 150, 170, (struct details){.parent = c, .bytes = 10, .offset = 20});
+    assert_int_equal(log_collectives_finish(&scene->collectives), 0);
+    check(scene, a, 5 + 5, 0, 10, 0); // until rank 1 came, then while it wrote
+    check(scene, b, 2 + 26 + 10, 0, 12, 0);
+    check(scene, c, 0, 0, 20, 0);
+    assert_int_equal(of(scene, b)->rounds, 0);
+    assert_false(of(scene, b)->is_aggregator);
+    end(scene);
+}
+
+// A rank that is lost: the other calls are not divided. Ranks far apart are matched.
+static void unmatched(void **state) {
+    (void)state;
+    struct scene *scene = begin();
+    open_all(scene);
+    uint64_t first = add(scene, 0, &write_call, 100, 110, (struct details){.bytes = 1});
+    for (int i = 0; i < 3; i++) add(scene, 0, &write_call, 120 + i * 10, 125 + i * 10, (struct details){.bytes = 1});
+    for (int i = 0; i < 4; i++) add(scene, 1, &write_call, 200 + i * 10, 205 + i * 10, (struct details){.bytes = 1});
+    add(scene, 2, &write_call, 300, 310, (struct details){.bytes = 1});
+    assert_int_equal(log_collectives_finish(&scene->collectives), 0);
+    check(scene, first, 0, 0, 0, 10);
+    assert_int_equal(scene->collectives.calls, 6); // and three opens
+    assert_int_equal(scene->collectives.unmatched, 6);
+    end(scene);
+}
+
+// If ranks make different calls, something was lost before.
+static void different_calls(void **state) {
+    (void)state;
+    struct scene *scene = begin();
+    open_all(scene);
+    add(scene, 0, &write_call, 100, 110, (struct details){0});
+    add(scene, 1, &close_call, 100, 110, (struct details){0});
+    add(scene, 2, &write_call, 100, 110, (struct details){0});
+    assert_int_equal(log_collectives_finish(&scene->collectives), 0);
+    assert_int_equal(scene->collectives.unmatched, 3);
+    end(scene);
+}
+
+// A file of each rank's own, files that are open at the same time, and one whose open is not in the log.
+static void several_files(void **state) {
+    (void)state;
+    struct scene *scene = begin();
+    open_all(scene);
+    for (unsigned i = 0; i < RANKS; i++)
+        add(scene, i, &open_call, 10, 11, (struct details){.comm_size = RANKS, .handle = 2});
+    add(scene, 0, &open_call, 20, 30, (struct details){.comm_size = 1, .handle = 3});
+    uint64_t own = add(scene, 0, &write_call, 40, 50, (struct details){.bytes = 1, .handle = 3});
+    uint64_t second = add(scene, 0, &write_call, 100, 150, (struct details){.bytes = 1, .handle = 2});
+    uint64_t last = add(scene, 1, &write_call, 110, 150, (struct details){.bytes = 1, .handle = 1});
+    add(scene, 2, &write_call, 110, 150, (struct details){.bytes = 1, .handle = 1});
+    add(scene, 0, &write_call, 160, 170, (struct details){.bytes = 1, .handle = 1});
+    add(scene, 1, &write_call, 160, 170, (struct details){.bytes = 1, .handle = 2});
+    add(scene, 2, &write_call, 160, 170, (struct details){.bytes = 1, .handle = 2});
+    uint64_t unknown = add(scene, 0, &write_call, 200, 210, (struct details){.bytes = 1, .handle = 9});
+    assert_int_equal(log_collectives_finish(&scene->collectives), 0);
+    check(scene, own, 0, 0, 0, 10);
+    check(scene, second, 0, 0, 0, 50); // the others came after its end
+    check(scene, last, 0, 0, 0, 40);
+    assert_false(of(scene, unknown)->is_matched);
+    assert_int_equal(of(scene, second)->ranks, RANKS);
+    assert_int_equal(of(scene, own)->ranks, 1);
+    end(scene);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_of_a_write), cmocka_unit_test(parts_of_a_read), cmocka_unit_test(own_data),
+        cmocka_unit_test(unmatched),        cmocka_unit_test(different_calls), cmocka_unit_test(several_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
