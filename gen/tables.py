@@ -15,7 +15,7 @@ KEYWORDS = {'as': None, 'alias': None, 'sys': None, 'traits': None, 'with': None
             'pointer': 'explicit shared', 'form': 'split half buffered', 'part': 'var var1 vara vars varm varn vard', 'effect': 'lookup ask stat create remove rename link change',
             'for': 'directory link', 'sizes': 'set fill', 'partner': 'all from_root to_root send receive both'}
 # Layers whose functions come from libraries of which a process may have several (src/rec/library.h).
-LIBRARY_LAYERS = ['hdf5', 'pnetcdf']
+LIBRARY_LAYERS = ['hdf5', 'netcdf', 'pnetcdf']
 
 LIST = re.compile(r'^list (?P<name>\w+) *= (?P<words>\S+)$')
 CHOICE = re.compile(r'\{(\w+):([^{}]*)\}')

@@ -8,9 +8,9 @@
 _Static_assert(sizeof(struct call_info) == 16, "an index into call_table is a shift");
 
 static const char *const layer_names[LAYER_COUNT] = {
-    [LAYER_POSIX] = "posix", [LAYER_STDIO] = "stdio",     [LAYER_MPIIO] = "mpiio",
-    [LAYER_HDF5] = "hdf5",   [LAYER_PNETCDF] = "pnetcdf", [LAYER_CLIENT] = "client",
-    [LAYER_NET] = "net",     [LAYER_SERVER] = "server",   [LAYER_DISK] = "disk",
+    [LAYER_POSIX] = "posix",     [LAYER_STDIO] = "stdio",   [LAYER_MPIIO] = "mpiio", [LAYER_HDF5] = "hdf5",
+    [LAYER_PNETCDF] = "pnetcdf", [LAYER_CLIENT] = "client", [LAYER_NET] = "net",     [LAYER_SERVER] = "server",
+    [LAYER_DISK] = "disk",       [LAYER_NETCDF] = "netcdf",
 };
 
 static const char *const class_names[CLASS_COUNT] = {

@@ -17,12 +17,15 @@ enum call_layer {
     LAYER_NET,
     LAYER_SERVER,
     LAYER_DISK,
+    LAYER_NETCDF,
     LAYER_COUNT
 };
 
 // Layers above MPI-IO, whose calls are on objects in files: datasets, variables. What they ask for and what reaches the
 // file differ (caches, filters, conversions), so their bytes are not those of the job.
-static inline bool call_layer_is_above(unsigned layer) { return layer == LAYER_HDF5 || layer == LAYER_PNETCDF; }
+static inline bool call_layer_is_above(unsigned layer) {
+    return layer == LAYER_HDF5 || layer == LAYER_PNETCDF || layer == LAYER_NETCDF;
+}
 
 enum call_class {
     CLASS_NONE,
@@ -83,7 +86,7 @@ enum call_form {
     FORM_BUFFERED, // nonblocking, of PnetCDF: it copies the values
 };
 
-// How a transfer of PnetCDF names a part of a variable.
+// How a transfer of PnetCDF or NetCDF names a part of a variable.
 enum call_part { PART_NONE, PART_VAR, PART_VAR1, PART_VARA, PART_VARS, PART_VARM, PART_VARN, PART_VARD, PART_END };
 
 // What a call does to names. Opens are not here: their flags say whether they create.

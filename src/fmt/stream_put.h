@@ -153,12 +153,11 @@ stream_put_plain(struct stream_writer *w, unsigned slot, uint64_t offset, uint64
 }
 
 // An event that ends the innermost announced call, with its slot's size, its expected result, and one attribute or none
-// (ATTRIBUTE_LIMIT).
+// (ATTRIBUTE_LIMIT). `flags` is EVENT_ENDS_BEGUN, or 0 if the announcement was withdrawn: its number is the event's.
 static inline void stream_put_end(struct stream_writer *w, unsigned slot, uint64_t offset, uint64_t start, uint64_t end,
-                                  enum event_attribute attribute, uint64_t value) {
+                                  enum event_attribute attribute, uint64_t value, uint32_t flags) {
     struct stream_put_slot *s = &w->slot[slot];
     uint64_t gap = start - w->clock;
-    uint32_t flags = EVENT_ENDS_BEGUN;
     uint8_t *at = stream_put_kind(w->at, slot, KIND_EVENT) + 1;
     if (start < w->clock) flags |= EVENT_NEGATIVE_GAP, gap = -gap;
     if (__builtin_expect(offset != s->expected, 0)) {

@@ -164,10 +164,14 @@ static inline __attribute__((always_inline)) bool emit_finish_plain(struct threa
     uint64_t key = emit_key(serial, event.call, 0);
     if (UNLIKELY(frame->number == CALL_FRAME_SILENT || !emit_claim(thread))) return false;
     // A thread that has lost its state has no room in its chunk either.
-    bool is_plain = LIKELY(writer->at < writer->limit && writer->at != frame->behind && writer->slot[slot].key == key &&
+    // Without children and attributes there is a shorter form.
+    bool has_children = writer->at != frame->behind, has_form = attribute != ATTRIBUTE_LIMIT && !frame->is_known;
+    bool is_plain = LIKELY(writer->at < writer->limit && (has_children || has_form) && writer->slot[slot].key == key &&
                            writer->slot[slot].size == event.size);
     if (is_plain) {
-        stream_put_end(writer, slot, event.offset, event.start, event.end, attribute, value);
+        if (has_form && !has_children) writer->at = frame->before;
+        stream_put_end(writer, slot, event.offset, event.start, event.end, attribute, value,
+                       has_children ? EVENT_ENDS_BEGUN : 0);
         thread->frame = frame->up;
     }
     emit_unclaim(thread);

@@ -10,6 +10,7 @@
 
 #define NAME(name) #name,
 static const char *const hdf5_names[] = {HDF5_FUNCTIONS(NAME)};
+static const char *const netcdf_names[] = {NETCDF_FUNCTIONS(NAME)};
 static const char *const pnetcdf_names[] = {PNETCDF_FUNCTIONS(NAME)};
 #undef NAME
 
@@ -22,6 +23,7 @@ static const struct kind {
     void (*start)(struct library *library); // sets the state
 } kinds[LIBRARY_KINDS] = {
     [LIBRARY_HDF5] = {LAYER_HDF5, "H5get_libversion", hdf5_names, LENGTH(hdf5_names), hdf5_start},
+    [LIBRARY_NETCDF] = {LAYER_NETCDF, "nc_inq_libvers", netcdf_names, LENGTH(netcdf_names), nc_start},
     [LIBRARY_PNETCDF] = {LAYER_PNETCDF, "ncmpi_inq_libvers", pnetcdf_names, LENGTH(pnetcdf_names), nc_start},
 };
 
@@ -186,10 +188,16 @@ static struct library *get(enum library_kind kind, const struct link_map *map) {
     return library;
 }
 
-// For a program that has weak references to functions of a library which it does not load.
-static struct library *get_absent(enum library_kind kind) {
+// For a program that has weak references to functions of a library which it does not load, or a library of another kind
+// with functions of the same names.
+static struct library *get_absent(enum library_kind kind, const char *name) {
     struct library *library = absent[kind];
     if (!library && (library = make(kind, NULL))) absent[kind] = library;
+    for (size_t i = 0; library && i < kinds[kind].names; i++) {
+        if (strcmp(kinds[kind].name[i], name)) continue;
+        void *found = real_next(name, NULL);
+        library->function[i] = found ? found : (void *)missing;
+    }
     return library;
 }
 
@@ -235,7 +243,7 @@ struct library *library_find(enum library_kind kind, uintptr_t address, const ch
         if (map->l_addr == search.base) caller = map;
     }
     const struct link_map *map = bound_to(kind, caller, name);
-    struct library *library = map ? get(kind, map) : get_absent(kind);
+    struct library *library = map ? get(kind, map) : get_absent(kind, name);
     if (library && map && is_known) remember(kind, &search, library);
     return library;
 }

@@ -1,6 +1,6 @@
-// Libraries above MPI-IO whose functions the recorder exports: HDF5, PnetCDF. A process may have several builds of one,
-// each bound to a part of the program (Python modules with their own). A shim must call the library that its caller is
-// bound to, because the ids of one mean nothing to another.
+// Libraries above MPI-IO whose functions the recorder exports: HDF5, NetCDF, PnetCDF. A process may have several builds
+// of one, each bound to a part of the program (Python modules with their own). A shim must call the library that its
+// caller is bound to, because the ids of one mean nothing to another.
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 #include "rec/recorder.h"
 
-enum library_kind { LIBRARY_HDF5, LIBRARY_PNETCDF, LIBRARY_KINDS };
+enum library_kind { LIBRARY_HDF5, LIBRARY_NETCDF, LIBRARY_PNETCDF, LIBRARY_KINDS };
 
 struct link_map;
 

@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'gen'))
 from tables import Tables  # noqa: E402
 
-VALUES = {'ncid': 'file', 'imap': 'map', 'num': '2', 'buf': '(void *)values', 'buftype': 'MPI_DOUBLE',
+VALUES = {'ncid': 'file', 'imap': 'map', 'num': '2', 'buftype': 'MPI_DOUBLE',
           'filetype': 'type_of_file', 'request': '&request'}
 FORM = re.compile(r'_(var[a-z1]?)(_|$)')
 
@@ -18,8 +18,9 @@ FORM = re.compile(r'_(var[a-z1]?)(_|$)')
 def row(call):
     """X(name, operation, mode, variable, form, call)"""
     form = FORM.search(call.name)[1]
-    variable = 'texts' if '_text' in call.name else 'numbers'
-    values = VALUES | {'varid': variable, 'bufcount': f'COUNT_{form}'}
+    variable = 'texts' if '_text' in call.name else 'strings' if '_string' in call.name else 'numbers'
+    buffer = '(void *)names' if variable == 'strings' else '(void *)values'
+    values = VALUES | {'varid': variable, 'buf': buffer, 'bufcount': f'COUNT_{form}'}
     arguments = ', '.join(values.get(p.name, p.name) for p in call.params)
     is_posted = any(p.name == 'request' for p in call.params)
     mode = 'posted' if is_posted else 'collective' if call.name.endswith('_all') else 'independent'

@@ -85,6 +85,12 @@ CASE_AFTER(begin(), ncmpi_close, ncmpi_close(file), OF_FILE("ncmpi_close"))
 CASE_AFTER(begin(), ncmpi_abort, ncmpi_abort(file), OF_FILE("ncmpi_abort"))
 CASE_AFTER(define(), ncmpi_def_var, ncmpi_def_var(file, "more", NC_INT, 0, NULL, &(int){0}),
            expect("ncmpi_def_var", strcat(case_path("data.nc"), ":more"), NONE, NONE, 0), end())
+// The old name is forgotten.
+CASE_AFTER((begin(), ncmpi_redef(file)), ncmpi_rename_var,
+           ncmpi_rename_var(file, numbers, "other") | ncmpi_enddef(file) |
+               ncmpi_put_var1_double_all(file, numbers, start, (double *)values),
+           OF_FILE("ncmpi_enddef"), expect("ncmpi_put_var1_all", strcat(case_path("data.nc"), ":other"), 72, 8, 8),
+           end())
 CASE(ncmpi_inq_varid, ncmpi_inq_varid(file, "numbers", &(int){0}),
      expect("ncmpi_inq_varid", object(numbers), NONE, NONE, 0))
 
@@ -325,6 +331,7 @@ int main(int argc, char **argv) {
         ROW(ncmpi_abort),
         ROW(ncmpi_def_var),
         ROW(ncmpi_inq_varid),
+        ROW(ncmpi_rename_var),
         ROW(ncmpi_wait),
         ROW(ncmpi_wait_all),
         ROW(ncmpi_cancel),

@@ -22,7 +22,8 @@ COMPARED = ['op', 'file', 'offset', 'size', 'result', 'errno']
 LIBRARIES = {'libaio': lambda name: name.startswith('io_') and 'uring' not in name,
              'liburing': lambda name: 'io_uring' in name,
              'HDF5': lambda name: name.startswith('H5'),
-             'PnetCDF': lambda name: name.startswith('ncmpi_')}
+             'PnetCDF': lambda name: name.startswith('ncmpi_'),
+             'NetCDF': lambda name: name.startswith('nc_')}
 sys.path.insert(0, str(SOURCE / 'gen'))
 import gen  # noqa: E402
 

@@ -32,7 +32,7 @@ IDENTITY = {PROCESS: (1,), FILE: (1,), CALL: (1,), PROCESS_FILE: (1, 2), CALL_SI
 FIRST_COUNTER = 16
 SAME_COUNTERS = ((67, 55), (68, 56), (69, 57), (75, 51), (76, 52), (77, 50), (78, 55), (79, 56), (80, 54), (63, 16),
                  (64, 17), (61, 58), (62, 59))
-LAYERS = {1: 'posix', 2: 'stdio', 3: 'mpiio', 4: 'hdf5', 5: 'pnetcdf', 6: 'client', 7: 'net', 8: 'server', 9: 'disk'}
+LAYERS = {1: 'posix', 2: 'stdio', 3: 'mpiio', 4: 'hdf5', 5: 'pnetcdf', 6: 'client', 7: 'net', 8: 'server', 9: 'disk', 10: 'netcdf'}
 CLASSES = {1: 'read', 2: 'write', 3: 'open', 4: 'close', 5: 'sync', 6: 'seek', 7: 'meta'}
 HAS_OFFSET, HAS_SIZE, RESULT_IS_SIZE, RESULT_IS_OFFSET, ASYNCHRONOUS, COLLECTIVE = 1, 2, 4, 8, 16, 32
 
@@ -730,7 +730,7 @@ def describe_objects(row, event, process):
 
 def error_of(event, process, call):
     """The error as an errno, and its name. MPI-IO has error classes, which each MPI numbers in its own way."""
-    if call.layer in ('hdf5', 'pnetcdf'):
+    if call.layer in ('hdf5', 'pnetcdf', 'netcdf'):
         return errno.EIO, 'failed'
     if call.layer != 'mpiio':
         return event.error, errno.errorcode.get(event.error)
@@ -763,7 +763,7 @@ def described(event, block, process, call):
         row['file2'] = other
     if call.layer == 'mpiio':
         describe_mpi(row, event, process)
-    if call.layer in ('hdf5', 'pnetcdf'):
+    if call.layer in ('hdf5', 'pnetcdf', 'netcdf'):
         describe_objects(row, event, process)
     if call.traits & ASYNCHRONOUS:
         row['call_time'] = (process.length(attributes[CALL_TIME]) if CALL_TIME in attributes else duration) / 1e9

@@ -15,6 +15,7 @@ PROGRAMS = os.path.join(BUILD, 'tests', 'hdf5')
 PYTHON = '/usr/bin/python3'  # Debian's, which has Debian's modules
 ROWS, COLUMNS, DOUBLE = 4, 256, 8
 SLAB = ROWS * COLUMNS * DOUBLE
+TICK = 2e-9  # times are rounded to nanoseconds
 OPEN_MPI = {**os.environ, 'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1'}
 
 
@@ -51,6 +52,19 @@ class Hdf5Test(CommandLineTest):
         self.compare(found[0][3], found[1][3], has_times)
         self.assertEqual(found[1][0], 0, found[1][2])
         return self.json('dump', '--json', '--layer', 'hdf5', self.path('log.ioseer'))
+
+    def check_tree(self, events):
+        """A child lies within its parent, in the same process; asynchronous ones may end later."""
+        by_id = {event['id']: event for event in events}
+        for event in events:
+            if event['parent'] is None or 'call_time' in event:
+                continue
+            parent = by_id[event['parent']]
+            self.assertEqual(event['pid'], parent['pid'])
+            self.assertGreaterEqual(event['start'], parent['start'] - TICK, (event, parent))
+            self.assertLessEqual(event['start'] + event['duration'], parent['start'] + parent['duration'] + TICK,
+                                 (event, parent))
+        return by_id
 
     def check_slabs(self, ranks, slabs, parallel):
         log = self.path('log.ioseer')

@@ -41,7 +41,7 @@ class Processes:
         return max(begun, key=lambda process: process['start'])
 
 
-ABOVE = ('hdf5', 'pnetcdf')  # their bytes are not those of the job, and what they contain counts by itself
+ABOVE = ('hdf5', 'pnetcdf', 'netcdf')  # their bytes are not those of the job, and what they contain counts by itself
 
 
 def is_chosen(event, parents, layer):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""PnetCDF: the same results with and without recording, and what the log must hold. Speaks TAP.
+"""PnetCDF and NetCDF: the same results with and without recording, and what the log must hold. Speaks TAP.
 
     test_netcdf.py [CLASS]
 """
@@ -11,7 +11,7 @@ import sys
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(FOLDER, '..', 'cli'), os.path.join(FOLDER, '..', 'hdf5')]
 from harness import BUILD, main, run  # noqa: E402
-from test_hdf5 import OPEN_MPI, Hdf5Test  # noqa: E402
+from test_hdf5 import OPEN_MPI, PYTHON, Hdf5Test  # noqa: E402
 
 PROGRAMS = os.path.join(BUILD, 'tests', 'netcdf')
 ROWS, COLUMNS, RANKS, SLABS = 4, 256, 4, 3
@@ -103,24 +103,173 @@ class Slabs(Hdf5Test):
 class Cost(Hdf5Test):
     """What a call costs less what PnetCDF needs for it: at most 600 instructions. MPI-IO inside has its own cost."""
     FEW, MANY, MOST = 500, 2500, 600
+    program, function, library = 'repeat', 'ncmpi_put_vara_double', 'libpnetcdf'
 
     def count(self, calls):
-        """Instructions inside the recorder's function, outside PnetCDF's of the same name."""
+        """Instructions inside the recorder's function, outside the library's of the same name."""
         out = self.path('callgrind')
         done = run(shutil.which('ioseer', path=BUILD), 'record', '-q', '--force', '-o', self.path('log'), '--', 'valgrind',
-                   '--tool=callgrind', f'--callgrind-out-file={out}', os.path.join(PROGRAMS, 'repeat'), str(calls),
+                   '--tool=callgrind', f'--callgrind-out-file={out}', os.path.join(PROGRAMS, self.program), str(calls),
                    self.folder, timeout=300, env=OPEN_MPI)
         self.assertEqual(done.returncode, 0, done.stderr)
         text = run('callgrind_annotate', '--inclusive=yes', '--threshold=100', out, timeout=100).stdout.decode()
         found = {match[2]: int(match[1].replace(',', ''))
-                 for match in re.finditer(r'(?m)^ *([\d,]+) .*:ncmpi_put_vara_double \[.*/(lib\w+)', text)}
-        return found['libioseer'] - found['libpnetcdf']
+                 for match in re.finditer(rf'(?m)^ *([\d,]+) .*:{self.function} \[.*/(lib\w+)', text)}
+        return found['libioseer'] - found[self.library]
 
     def test_instructions(self):
-        self.need('valgrind', os.path.join(PROGRAMS, 'repeat'))
+        self.need('valgrind', os.path.join(PROGRAMS, self.program))
         cost = (self.count(self.MANY) - self.count(self.FEW)) / (self.MANY - self.FEW)
         print(f'# {cost:.0f} instructions')
         self.assertLess(cost, self.MOST)
+
+
+class NetCdfCost(Cost):
+    program, function, library = 'repeat_rows', 'nc_put_vara_double', 'libnetcdf'
+
+
+CDL = """netcdf data { dimensions: x = 8; t = unlimited; variables: float v(t, x); double w(x);
+v:units = "m"; data: v = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16; w = 1, 2, 3, 4, 5, 6, 7, 8; }"""
+
+WRITE_AND_READ = """
+import numpy, netCDF4
+with netCDF4.Dataset('python.nc', 'w', format='{format}') as file:
+    file.createDimension('x', 10)
+    file.createDimension('t', None)
+    values = file.createVariable('v', 'f8', ('t', 'x'))
+    for i in range(3):
+        values[i] = numpy.arange(10) + i
+with netCDF4.Dataset('python.nc') as file:
+    print(file['v'][1:3, 4].sum())
+"""
+
+
+class NetCdf(Hdf5Test):
+    """The C interface of NetCDF, also from Fortran, Python and the programs of NetCDF and NCO."""
+    ROWS, COLUMNS = 6, 512
+
+    def below(self, events, layer):
+        """The events with, for each call of NetCDF, those of a layer below it."""
+        by_id = self.check_tree(events)
+        found = {event['id']: [] for event in events if event['layer'] == 'netcdf'}
+        for event in (e for e in events if e['layer'] == layer):
+            around = by_id.get(event['parent'])
+            while around and around['layer'] != 'netcdf':
+                around = by_id.get(around['parent'])
+            if around:
+                found[around['id']].append(event)
+        return found
+
+    def moved(self, events):
+        return [(e['op'], e['object'], e['offset'], e['result']) for e in events
+                if e['layer'] == 'netcdf' and e['class'] in ('read', 'write')]
+
+    def rows(self, form):
+        program = os.path.join(PROGRAMS, 'rows')
+        self.need(program)
+        self.same(program, form, 'rows.nc', str(self.ROWS), output='rows.nc')
+        events = self.json('dump', '--json', self.path('log.ioseer'))
+        size = self.COLUMNS * 8
+        writes = [('nc_put_vara', name, i * self.COLUMNS * bytes, self.COLUMNS * bytes)
+                  for i in range(self.ROWS) for name, bytes in (('fixed', 8), ('grows', 4))]
+        self.assertEqual(self.moved(events), writes + [('nc_get_vars', 'fixed', 0, self.ROWS // 2 * size)])
+        own = [e for e in events if e['layer'] == 'netcdf']
+        self.assertEqual([e['op'] for e in own if not e['object']],
+                         ['nc_create', 'nc_enddef', 'nc_close', 'nc_open', 'nc_close'])
+        self.assertEqual({e['parent'] for e in own}, {None})
+        self.assertEqual([e['dataset']['max_dims'] for e in own if e['op'] == 'nc_def_var'],
+                         [[self.ROWS, self.COLUMNS], [None, self.COLUMNS]])
+        read = own[-2]
+        self.assertEqual((read['selection']['stride'], read['selection']['count'], read['dataset']['dims']),
+                         ([2, 1], [self.ROWS // 2, self.COLUMNS], [self.ROWS, self.COLUMNS]))
+        return events, own
+
+    def test_netcdf4(self):
+        """Each transfer of NetCDF is one of HDF5, of the same bytes."""
+        events, own = self.rows('netcdf4')
+        below = self.below(events, 'hdf5')
+        for event in (e for e in own if e['class'] in ('read', 'write')):
+            inside = [(e['object'], e['offset'], e['result']) for e in below[event['id']]
+                      if e['class'] == event['class'] and '@' not in e['object']]
+            self.assertEqual(inside, [('/' + event['object'], event['offset'], event['result'])])
+
+    def test_classic(self):
+        """All bytes of the file are written by calls of NetCDF."""
+        events, _ = self.rows('classic')
+        inside = [e for found in self.below(events, 'posix').values() for e in found if e['class'] == 'write']
+        values = self.ROWS * self.COLUMNS * (8 + 4)
+        covered = set()
+        for event in inside:
+            covered.update(range(event['offset'], event['offset'] + event['result']))
+        self.assertEqual(len(covered), max(covered) + 1)
+        self.assertGreater(len(covered), values)  # and the header
+        self.assertLess(len(covered), values + 1024)
+        self.assertFalse([e for e in events if e['layer'] in ('posix', 'stdio') and e['class'] == 'write'
+                          and (e['file'] or '').endswith('.nc') and e['parent'] is None])
+
+    def test_fortran(self):
+        program = os.path.join(PROGRAMS, 'rows-fortran')
+        self.need(program)
+        self.same(program, 'fortran.nc', output='fortran.nc')
+        size = self.COLUMNS * 8
+        self.assertEqual(self.moved(self.json('dump', '--json', self.path('log.ioseer'))),
+                         [('nc_put_vara', 'fixed', i * size, size) for i in range(6)] + [('nc_get_vara', 'fixed', 0, 6 * size)])
+
+    def test_python(self):
+        for form in ('NETCDF4', 'NETCDF3_CLASSIC'):
+            program = WRITE_AND_READ.format(format=form)
+            if run(PYTHON, '-c', program, cwd=self.folder).returncode:
+                self.skipTest('no netCDF4')
+            self.same(PYTHON, '-c', program, output='python.nc')
+            moved = self.moved(self.json('dump', '--json', self.path('log.ioseer')))
+            self.assertEqual([one[1:] for one in moved],
+                             [('v', 0, 80), ('v', 80, 80), ('v', 160, 80), ('v', 112, 16)])
+
+    def tool(self, *command, output=None):
+        """Gives the bytes that NetCDF read and wrote, by variable."""
+        self.need(command[0])
+        self.same(*command, output=output, has_times=bool(output))
+        events = self.json('dump', '--json', self.path('log.ioseer'))
+        self.check_tree(events)
+        sums = {}
+        for op, name, _, result in self.moved(events):
+            key = (name, 'read' if 'get' in op else 'written')
+            sums[key] = sums.get(key, 0) + result
+        return sums
+
+    def test_tools(self):
+        self.need('ncgen')
+        with open(self.path('data.cdl'), 'w', encoding='ascii') as file:
+            file.write(CDL)
+        for form in ('-4', '-3'):
+            run('ncgen', form, '-o', 'data.nc', 'data.cdl', cwd=self.folder)
+            copied = {('v', 'read'): 64, ('v', 'written'): 64, ('w', 'read'): 64, ('w', 'written'): 64}
+            self.assertEqual(self.tool('nccopy', '-4', 'data.nc', 'copy.nc', output='copy.nc'), copied)
+            self.assertEqual(self.tool('ncdump', 'data.nc'), {('v', 'read'): 64, ('w', 'read'): 64})
+            options = ('-O', '-h', '-4', '--no_tmp_fl')  # no line about the time in the file
+            self.assertEqual(self.tool('ncks', *options, '-d', 'x,2,3', 'data.nc', 'part.nc', output='part.nc'),
+                             {('v', 'read'): 16, ('v', 'written'): 16, ('w', 'read'): 16, ('w', 'written'): 16})
+            self.assertEqual(self.tool('ncap2', *options, '-s', 'v=v+1', 'data.nc', 'sum.nc', output='sum.nc'), copied)
+
+
+class NetCdfParallel(Hdf5Test):
+    def test_slabs(self):
+        program = os.path.join(PROGRAMS, 'parallel')
+        self.need(program, LAUNCH[0])
+        self.same(*LAUNCH, program, 'parallel.nc', str(SLABS), output='parallel.nc', env=OPEN_MPI)
+        events = self.json('dump', '--json', self.path('log.ioseer'))
+        by_id = self.check_tree(events)
+        for rank in range(RANKS):
+            for name, together in (('alone', False), ('together', True)):
+                writes = [e for e in events if e['layer'] == 'netcdf' and e['rank'] == rank and e['object'] == name
+                          and e['class'] == 'write']
+                self.assertEqual([(e['offset'], e['result'], e['collective']) for e in writes],
+                                 [((rank * SLABS + i) * SLAB * 4, SLAB * 4, together) for i in range(SLABS)])
+                made = [e['dataset'] for e in events if e['op'] == 'nc_def_var' and e['rank'] == rank and e['object'] == name]
+                self.assertEqual([(d['mpiio'], d['dims']) for d in made], [(True, [ROWS * SLABS * RANKS, COLUMNS])])
+        inside = [e for e in events if e['op'] == 'H5Dwrite']
+        self.assertEqual({by_id[e['parent']]['op'] for e in inside}, {'nc_put_vara'})
+        self.assertEqual([e['collective'] for e in inside], [by_id[e['parent']]['collective'] for e in inside])
 
 
 if __name__ == '__main__':

@@ -354,7 +354,7 @@ def check(where, case):
     return problems + list(info_problems(info, events)) + list(exit_problems(exits, model))
 
 
-ABOVE = ("hdf5", "pnetcdf")  # their bytes are not those of the job
+ABOVE = ("hdf5", "pnetcdf", "netcdf")  # their bytes are not those of the job
 
 
 def info_problems(info, events):

@@ -241,7 +241,7 @@ static void test_ends(void **state) {
         assert_int_equal(stream_put_next(writer), FIRST_NUMBER + 2 * i);
         stream_put_plain(writer, 1, offset, STRIDE, now + 20, now + 30 + (i << i % 20));
         stream_put_end(writer, 0, offset, now + 10, now + 90000, has_view ? ATTRIBUTE_VIEW_OFFSET : ATTRIBUTE_LIMIT,
-                       i << 50);
+                       i << 50, EVENT_ENDS_BEGUN);
     }
     uint32_t used = sample->used;
     stream_put_tick(writer, 300);

@@ -7,7 +7,7 @@ import { layerColour } from './theme.mjs';
 
 const maxCalls = 14;
 // From the program down to the disk.
-const order = ['hdf5', 'pnetcdf', 'mpiio', 'stdio', 'posix', 'client', 'net', 'server', 'disk'];
+const order = ['netcdf', 'hdf5', 'pnetcdf', 'mpiio', 'stdio', 'posix', 'client', 'net', 'server', 'disk'];
 
 function layersOf(layers) {
     const found = new Set(layers.ranks.flatMap((rank) => rank.layers.map(({ layer }) => layer)));

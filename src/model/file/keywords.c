@@ -71,7 +71,7 @@ static const struct flag netcdf_flags[] = {
 
 static const struct flag *flags_of(unsigned layer) {
     if (layer == LAYER_HDF5) return hdf5_flags;
-    if (layer == LAYER_PNETCDF) return netcdf_flags;
+    if (layer == LAYER_PNETCDF || layer == LAYER_NETCDF) return netcdf_flags;
     return layer == LAYER_MPIIO ? mpi_flags : posix_flags;
 }
 

@@ -1,4 +1,5 @@
-// What the numbers of PnetCDF and NetCDF stand for. Both use the number of a file again after it was closed.
+// What the numbers of PnetCDF and NetCDF stand for. Both use the number of a file again after it was closed. The lower
+// half of NetCDF's is the number of a group: its variables are numbered by themselves, but the file is the same.
 #include "rec/netcdf/netcdf.h"
 
 static void prepare(void *entry) {
@@ -9,14 +10,21 @@ static void prepare(void *entry) {
 static struct id_table objects = {
     .bytes = sizeof(struct nc_object), .cleared = offsetof(struct nc_object, space), .prepare = prepare};
 
-static uint64_t key_of(int file_id, int id) { return (uint64_t)(uint32_t)file_id << 32 | (uint32_t)id; }
+static uint32_t file_mask(const struct nc_probe *p) {
+    return p->library->layer == LAYER_NETCDF ? 0xffff0000 : UINT32_MAX;
+}
+
+static uint64_t key_of(const struct nc_probe *p, int file_id, int id) {
+    uint32_t file = id == NC_WHOLE_FILE ? (uint32_t)file_id & file_mask(p) : (uint32_t)file_id;
+    return (uint64_t)file << 32 | (uint32_t)id;
+}
 
 struct nc_object *nc_find(struct nc_probe *p, int file_id, int id) {
-    return id_table_find(&objects, p->thread, p->library, key_of(file_id, id));
+    return id_table_find(&objects, p->thread, p->library, key_of(p, file_id, id));
 }
 
 struct nc_object *nc_add(struct nc_probe *p, int file_id, int id) {
-    struct nc_object *fresh = id_table_add(&objects, p->thread, p->library, key_of(file_id, id));
+    struct nc_object *fresh = id_table_add(&objects, p->thread, p->library, key_of(p, file_id, id));
     if (fresh) {
         fresh->file_id = file_id;
         fresh->id = id;
@@ -24,6 +32,10 @@ struct nc_object *nc_add(struct nc_probe *p, int file_id, int id) {
     return fresh;
 }
 
+void nc_remove(struct nc_probe *p, int file_id, int id) {
+    id_table_remove(&objects, p->thread, p->library, key_of(p, file_id, id), UINT64_MAX);
+}
+
 void nc_remove_file(struct nc_probe *p, int file_id) {
-    id_table_remove(&objects, p->thread, p->library, key_of(file_id, 0), (uint64_t)UINT32_MAX << 32);
+    id_table_remove(&objects, p->thread, p->library, key_of(p, file_id, 0), (uint64_t)file_mask(p) << 32);
 }

@@ -24,6 +24,8 @@ static bool begin(struct nc_probe *p) {
     return true;
 }
 
+bool nc_enter_quietly(struct nc_probe *p) { return watch(p); }
+
 bool nc_enter(struct nc_probe *p) { return watch(p) && begin(p); }
 
 bool nc_enter_data(struct nc_probe *p, int file_id, int id) {
@@ -81,9 +83,10 @@ static void complete(struct nc_probe *p, bool is_collective, uint64_t call_time,
 
 // --- files and variables
 
-// A name may begin with a file system: "ufs:/tmp/x".
+// A name may begin with a file system: "ufs:/tmp/x". NULL if it is an address: "https://host/x".
 static const char *path_of(const char *name) {
-    const char *colon = strchr(name, ':');
+    const char *colon = name ? strchr(name, ':') : NULL;
+    if (colon && !strncmp(colon, "://", 3)) return NULL;
     return colon && colon - name > 1 && !memchr(name, '/', (size_t)(colon - name)) ? colon + 1 : name;
 }
 
@@ -91,7 +94,8 @@ void nc_leave_open(struct nc_probe *p, uint32_t call, const char *name, int flag
     struct emission e;
     uint64_t end = event_clock_now();
     struct nc_object opened = {0};
-    opened.file = name ? probe_file(AT_FDCWD, path_of(name), &opened.left_out) : NULL;
+    const char *path = path_of(name);
+    opened.file = path ? probe_file(AT_FDCWD, path, &opened.left_out) : NULL;
     opened.serial = result ? 0 : handles_new_serial();
     if (!result) {
         nc_remove_file(p, *file_id);
@@ -99,6 +103,7 @@ void nc_leave_open(struct nc_probe *p, uint32_t call, const char *name, int flag
         if (object) {
             object->file = opened.file;
             object->left_out = opened.left_out;
+            object->by_mpi = call_table[call].traits & CALL_COLLECTIVE;
             object->serial = opened.serial;
         }
     }
@@ -136,7 +141,7 @@ void nc_leave_variable(struct nc_probe *p, uint32_t call, int file_id, const int
     struct emission e;
     uint64_t end = event_clock_now();
     bool is_known = !result && variable;
-    const struct nc_object *object = object_of(p, file_id, is_known ? *variable : NC_WHOLE_FILE, result);
+    struct nc_object *object = object_of(p, file_id, is_known ? *variable : NC_WHOLE_FILE, result);
     uint32_t number = object && is_known ? nc_describe(object) : 0;
     if (!begin_event(p, &e, call, object, &nothing, end)) return;
     if (number) emit_attribute(&e, ATTRIBUTE_DATASET, number);
@@ -216,17 +221,23 @@ static bool repeats(const struct nc_object *variable, const struct nc_slab *slab
     return true;
 }
 
-static void leave_moved(struct nc_probe *p, uint32_t call, const struct nc_object *variable, const struct transfer *t,
+// A variable is described with the first transfer that has its extent.
+static void leave_moved(struct nc_probe *p, uint32_t call, struct nc_object *variable, const struct transfer *t,
                         uint64_t end, int result) {
     struct emission e;
     struct plain_event event = {
         .call = call, .offset = t->offset, .size = t->size, .start = p->start, .end = end, .caller = p->caller};
-    bool is_plain = !result && t->has_offset && t->shape && variable->file;
+    bool is_plain =
+        !result && t->has_offset && t->shape && variable->file && variable->is_described && !variable->is_collective;
     if (is_plain && emit_finish_plain(p->thread, &p->frame, variable->serial, event, ATTRIBUTE_SELECTION, t->shape)) {
         p->thread->inside &= ~inside(p);
         return;
     }
-    if (begin_event(p, &e, call, variable, t, end)) finish(p, &e, result);
+    uint32_t number = t->shape && !variable->is_described ? nc_describe(variable) : 0;
+    if (!begin_event(p, &e, call, variable, t, end)) return;
+    if (number) emit_attribute(&e, ATTRIBUTE_DATASET, number);
+    if (variable && variable->is_collective) emit_attribute(&e, ATTRIBUTE_COLLECTIVE, 1);
+    finish(p, &e, result);
 }
 
 // What a part of a variable is, if the call has succeeded.
@@ -234,8 +245,8 @@ static struct transfer place_part(struct nc_probe *p, struct nc_object *variable
                                   int result) {
     struct transfer t = nothing;
     if (result || !variable || variable->space.kind != SELECTION_ALL) return t;
-    if (!slab && variable->space.can_grow) nc_ask_space(p, variable);
-    if (repeats(variable, slab, &t)) return t;
+    if (variable->changes || (!slab && variable->space.can_grow)) nc_ask_space(p, variable);
+    if (!variable->changes && repeats(variable, slab, &t)) return t;
     struct selection selection;
     begin_selection(&selection, variable);
     if (slab && selection.rank) set_regular(&selection, slab);
@@ -359,4 +370,17 @@ void nc_leave_cancel(struct nc_probe *p, uint32_t call, int result) {
     (void)call, (void)result;
     drop(p);
     complete(p, false, 0, 0, NULL, FAILED);
+}
+
+// --- calls without events
+
+void nc_leave_mode(struct nc_probe *p, uint32_t call, int file_id, int id, int mode, int result) {
+    (void)call;
+    struct nc_object *object = result ? NULL : nc_object(p, file_id, id);
+    if (object) object->is_collective = mode != 0;
+}
+
+void nc_leave_rename(struct nc_probe *p, uint32_t call, int file_id, int id, int result) {
+    (void)call;
+    if (!result) nc_remove(p, file_id, id);
 }

@@ -16,6 +16,9 @@ struct nc_object {
     struct file *file; // NULL: not known, or left out
     uint32_t serial;
     bool left_out;
+    bool by_mpi, is_collective; // its transfers; a file: those of variables that are not known yet
+    bool is_described;          // in the log
+    bool changes;               // dimensions after the first can grow
     int type;                   // enum nc_type of a variable
     uint64_t bytes;             // of an element
     struct selection space;     // all of a variable
@@ -38,6 +41,8 @@ struct nc_slab {
     const int64_t *start, *count, *stride;
 };
 #define NC_SLAB(start, count, stride) (&(const struct nc_slab){start, count, stride})
+// NetCDF takes all of a variable if there is no count.
+#define NC_PART(start, count, stride) ((count) ? NC_SLAB(start, count, stride) : NULL)
 
 // Several parts of a variable. Without counts they are single elements.
 struct nc_list {
@@ -53,7 +58,8 @@ struct pending; // rec/async/pending.h
 
 struct nc_object *nc_find(struct nc_probe *p, int file_id, int id);
 struct nc_object *nc_add(struct nc_probe *p, int file_id, int id); // zeroed but for the key; NULL: no room
-void nc_remove_file(struct nc_probe *p, int file_id);              // and its variables
+void nc_remove(struct nc_probe *p, int file_id, int id);
+void nc_remove_file(struct nc_probe *p, int file_id); // and its variables
 
 // --- ask.c
 
@@ -61,7 +67,7 @@ void nc_start(struct library *library); // sets its state
 // The file or the variable of a call that has succeeded: known, or asked for. NULL if the library does not know it.
 struct nc_object *nc_object(struct nc_probe *p, int file_id, int id);
 // The number of the variable's description in the log (RECORD_DATASET).
-uint32_t nc_describe(const struct nc_object *variable);
+uint32_t nc_describe(struct nc_object *variable);
 // All of a variable as it is now: it may have grown.
 void nc_ask_space(struct nc_probe *p, struct nc_object *variable);
 uint64_t nc_ask_type_bytes(const struct nc_probe *p, const void *datatype); // of a datatype of MPI
@@ -69,6 +75,7 @@ uint64_t nc_ask_type_bytes(const struct nc_probe *p, const void *datatype); // o
 // --- the probes (netcdf.c)
 
 bool nc_enter(struct nc_probe *p);
+bool nc_enter_quietly(struct nc_probe *p);
 void nc_leave_open(struct nc_probe *p, uint32_t call, const char *name, int flags, const int *file_id, int result);
 void nc_leave_file(struct nc_probe *p, uint32_t call, int file_id, int result);
 void nc_leave_close(struct nc_probe *p, uint32_t call, int file_id, int result);
@@ -82,3 +89,5 @@ void nc_leave_posts(struct nc_probe *p, uint32_t call, const struct nc_list *lis
 bool nc_enter_wait(struct nc_probe *p, int file_id, int count, const int *requests);
 void nc_leave_wait(struct nc_probe *p, uint32_t call, int file_id, int count, const int *statuses, int result);
 void nc_leave_cancel(struct nc_probe *p, uint32_t call, int result);
+void nc_leave_mode(struct nc_probe *p, uint32_t call, int file_id, int variable, int mode, int result);
+void nc_leave_rename(struct nc_probe *p, uint32_t call, int file_id, int variable, int result);
