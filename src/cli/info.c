@@ -18,7 +18,7 @@ static int print(const struct argument *argument, struct output *output) {
     struct summary summary;
     int code =
         summary_gather(&summary, &(struct summary_source){argument->log, argument->path, argument->is_directory});
-    if (!code && options.json) summary_json(&summary, output_json(output, 2), SIZE_MAX);
+    if (!code && options.json) code = summary_json(&summary, output_json(output, 2), SIZE_MAX);
     if (!code && !options.json) code = info_text(&summary, all, output->out);
     summary_free(&summary);
     return code;

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/table.h"
 #include "log/describe.h"
+#include "summary/libraries.h"
 #include "summary/mpi_text.h"
 
 static void print_more(size_t shown, size_t all, FILE *out) {
@@ -414,6 +415,23 @@ static void print_events(const struct summary *summary, FILE *out) {
     print_losses(summary, out);
 }
 
+// What layers above MPI-IO asked for, and what that came to.
+static int print_libraries(const struct summary *summary, FILE *out) {
+    const struct call_tree *tree = &summary->tree;
+    if (!library_next(tree, LAYER_COUNT)) return 0;
+    fputs("\nLibraries  what they were asked for and what reached the files, by the calls that caused it; times are\n"
+          "           those of all processes, the library's own without the calls below\n",
+          out);
+    FORWARD(libraries_text(tree, out));
+    for (unsigned layer = LAYER_COUNT; (layer = library_next(tree, layer));) {
+        for (unsigned direction = DIRECTION_COUNT; direction-- > 0;) {
+            struct library_words words = library_moved(tree, layer, direction);
+            if (*words.text) fprintf(out, "  %s\n", words.text);
+        }
+    }
+    return 0;
+}
+
 static int print_coverage(const struct summary *summary, FILE *out) {
     static const struct table_column columns[] = {
         {"", TABLE_TEXT}, {"", TABLE_UNIT}, {"", TABLE_TEXT}, {"", TABLE_TEXT}, {0}};
@@ -466,6 +484,7 @@ int info_text(const struct summary *summary, bool all, FILE *out) {
     FORWARD(print_mpi_files(summary, all, out));
     FORWARD(print_collectives(summary, all, out));
     FORWARD(print_devices(summary->log, out));
+    FORWARD(print_libraries(summary, out));
     print_events(summary, out);
     FORWARD(print_coverage(summary, out));
     print_log(summary, out);

@@ -365,7 +365,8 @@ static inline void put_plain(struct log_cursor *cursor, const struct stream_plai
         if (!is_of_slot(&plain->slot, slot)) make_plain(cursor, plain, slot);
         cursor->plain_made |= UINT64_C(1) << found->slot;
     }
-    if (event->has_parent || event->raw.attribute_mask) memset(&event->parent, 0, sizeof *event - EVERY_EVENT_BYTES);
+    if (event->has_parent || event->in_above || event->raw.attribute_mask)
+        memset(&event->parent, 0, sizeof *event - EVERY_EVENT_BYTES);
     memcpy(event, &plain->event, EVERY_EVENT_BYTES);
     event->id = plain_id(cursor);
     event->start_ns = start_ns;

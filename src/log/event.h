@@ -50,9 +50,10 @@ struct log_event {
     } raw;
     bool has_parent;
     bool moves;                    // a successful transfer. bytes count once, at the highest layer that moved them
+    bool in_above;                 // `parent` is a call above MPI-IO, and so counts as none: has_parent is false
     uint32_t thread;               // numbered by first event, in the process or in the log (log/visit.h)
     const char *line;              // of the call site, or NULL
-    uint64_t parent;               // valid if has_parent
+    uint64_t parent;               // valid if has_parent or in_above
     const struct log_call *around; // the call that made this call; NULL: none, or not remembered any more
     int64_t call_time_ns;          // valid with ATTRIBUTE_CALL_TIME; see log_event_call_ns
     // Set for few calls, otherwise NULL.
@@ -66,7 +67,7 @@ struct log_event {
     const struct log_dataset *dataset;     // of a call that opens or extends one
 };
 
-// Only consumers of a visit get `around`, `moves` and `thread` (log/visit.h).
+// Only consumers of a visit get `around`, `moves`, `in_above` and `thread` (log/visit.h).
 
 // Communication between two events of a thread. It is summed up, not recorded call by call.
 struct log_comm {
@@ -100,6 +101,9 @@ static inline bool log_call_moves(const struct log_call *call) {
 static inline bool log_event_is_collective(const struct log_event *event) {
     return event->call->traits & CALL_COLLECTIVE || event->raw.attribute_mask & 1u << ATTRIBUTE_COLLECTIVE;
 }
+
+// Whether another call made the call, also one above MPI-IO; `parent` says which.
+static inline bool log_event_is_inside(const struct log_event *event) { return event->has_parent || event->in_above; }
 
 // Bytes that the event moved.
 static inline uint64_t log_event_bytes(const struct log_event *event) {

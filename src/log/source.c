@@ -295,12 +295,14 @@ static const struct log_around *find_around(const struct log_around *table, uint
 // A call that consists of several transfers (copy_file_range, lio_listio) is not a transfer itself. What is inside a
 // call above MPI-IO counts as if it were not inside.
 static void set_parent(const struct log_source *source, struct log_event *event) {
-    if (find_around(source->above, event->parent)) {
+    const struct log_around *around = find_around(source->above, event->parent);
+    if (around) {
         event->has_parent = false;
-        event->parent = 0;
+        event->in_above = true;
+        event->around = around->call;
         return;
     }
-    const struct log_around *around = find_around(source->around, event->parent);
+    around = find_around(source->around, event->parent);
     if (around) event->around = around->call;
     event->moves = event->moves && around && !around->has_parent && !log_class_moves(around->call->class) &&
                    around->call->layer <= LAYER_STDIO;

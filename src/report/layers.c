@@ -25,7 +25,7 @@ void layers_free(struct layers *layers) {
 int layer_tree_add(struct layer_tree *tree, const struct log_event *event) {
     if (tree->found) {
         const struct log_event *root = &tree->event[0];
-        if (event->start_ns > root->start_ns + root->duration_ns || !event->has_parent) return 0;
+        if (event->start_ns > root->start_ns + root->duration_ns || !log_event_is_inside(event)) return 0;
         if (lookup_find(&tree->inside, event->parent) == LOOKUP_NONE) return 0;
     }
     // Transfers of the lowest layers contain no calls, and there may be many.
@@ -57,7 +57,7 @@ static int add_ordered(void *context, const struct log_event *const *events, siz
     struct layers *layers = context;
     for (size_t i = 0; i < count; i++) {
         const struct log_event *event = events[i];
-        if (!event->has_parent) {
+        if (!log_event_is_inside(event)) {
             if (event->duration_ns > layers->slow_ns && !event->process->is_launcher) FORWARD(add_slow(layers, event));
         } else if (event->start_ns <= layers->until_ns) {
             for (size_t k = 0; k < layers->slow_count; k++) FORWARD(layer_tree_add(&layers->slow[k], event));
@@ -122,12 +122,12 @@ static int add_event(struct reading *reading, const struct log_event *event) {
     int code = 0;
     // A transfer that is a part of a call of the same layer (copy_file_range, lio_listio) shows what that call did. Its
     // time is the call's.
-    bool inner = event->has_parent && event->around && event->around->layer == call->layer;
+    bool inner = log_event_is_inside(event) && event->around && event->around->layer == call->layer;
     int64_t own_ns = inner ? 0 : event->duration_ns;
     time->inclusive_ns += own_ns;
     time->exclusive_ns += own_ns;
     time->calls += !inner;
-    if (!event->has_parent) {
+    if (!log_event_is_inside(event)) {
         reading->process->own_ns += log_event_busy_ns(event);
     } else if (event->around && !inner) {
         FORWARD(subtract_from_parent(reading, event));
@@ -175,6 +175,7 @@ static int end(void *context, void *state) {
 
 struct log_consumer layers_consumer(struct layers *layers) {
     return (struct log_consumer){.context = layers,
+                                 .wants_above = true,
                                  .begin = begin,
                                  .events = add_events,
                                  .end = end,

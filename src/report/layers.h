@@ -5,6 +5,7 @@
 #include "base/json_out.h"
 #include "base/lookup.h"
 #include "log/visit.h"
+#include "summary/call_tree.h"
 
 struct layer_time {
     int64_t inclusive_ns;
@@ -59,9 +60,9 @@ void layers_free(struct layers *layers);
 int layer_tree_add(struct layer_tree *tree, const struct log_event *event);
 void layer_tree_free(struct layer_tree *tree);
 
-// Writes an object: at most `ranks` processes, and `trees` of the slowest calls with `most` calls each, both limited by
-// what was kept.
-int layers_json(const struct layers *layers, struct json_out *json, size_t ranks, size_t trees, size_t most);
+// Writes an object: at most `most` processes, the slowest calls, and which calls made which (libraries_json_tree), all
+// limited by what was kept.
+int layers_json(const struct layers *layers, const struct call_tree *tree, struct json_out *json, size_t most);
 
 // Writes an object: one call and the calls below it. Reads the blocks of its process at its time. ERR_NOTHING if the
 // call does not exist.

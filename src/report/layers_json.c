@@ -6,6 +6,7 @@
 #include "base/order.h"
 #include "log/iter.h"
 #include "report/layers.h"
+#include "summary/libraries.h"
 
 // Calls below a nonblocking call may outlast it.
 static int64_t not_negative(int64_t ns) { return ns > 0 ? ns : 0; }
@@ -109,7 +110,8 @@ static int calls_json(const struct layers *layers, struct json_out *json) {
 
 static void event_json(const struct log_event *event, struct json_out *json) {
     json_object(json);
-    json_members(json, m_number("id", event->id), m_signed_if("parent", event->has_parent, (int64_t)event->parent),
+    json_members(json, m_number("id", event->id),
+                 m_signed_if("parent", log_event_is_inside(event), (int64_t)event->parent),
                  m_text("op", event->call->name), m_text("layer", call_layer_name(event->call->layer)),
                  m_text("class", call_class_name(event->call->class)), m_seconds("start", event->start_ns),
                  m_seconds("duration", event->duration_ns));
@@ -118,6 +120,7 @@ static void event_json(const struct log_event *event, struct json_out *json) {
                  m_signed_if("size", event->call->traits & CALL_HAS_SIZE, (int64_t)event->raw.size),
                  m_signed_if("result", event->raw.has_result, event->raw.result),
                  m_text("file", event->file ? event->file->name : NULL), m_text("line", event->line));
+    if (event->file && event->file->object) key_text(json, "object", event->file->object);
     json_close(json);
 }
 
@@ -164,13 +167,15 @@ int layers_tree_json(struct log *log, uint64_t id, int64_t at_ns, size_t most, s
     return code;
 }
 
-int layers_json(const struct layers *layers, struct json_out *json, size_t ranks, size_t trees, size_t most) {
+int layers_json(const struct layers *layers, const struct call_tree *tree, struct json_out *json, size_t most) {
+    size_t trees = most / 8;
     json_object(json);
-    FORWARD(processes_json(layers, json, ranks));
+    FORWARD(processes_json(layers, json, most));
     FORWARD(calls_json(layers, json));
     key_array(json, "slowest");
-    for (size_t i = 0; i < layers->slow_count && i < trees; i++) tree_json(&layers->slow[i], json, most);
+    for (size_t i = 0; i < layers->slow_count && i < trees; i++) tree_json(&layers->slow[i], json, most / 2);
     json_close(json);
+    FORWARD(libraries_json_tree(tree, json, 2 * most));
     json_close(json);
     return 0;
 }

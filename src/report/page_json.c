@@ -180,14 +180,14 @@ static int write_part(void *context, struct json_out *json) {
         for (size_t i = 0; i < page->findings.count && i < most; i++) finding_json(&page->findings.finding[i], json);
         json_close(json);
         break;
-    case JOB: summary_json(&page->summary, json, most); break;
+    case JOB: return summary_json(&page->summary, json, most);
     case TIMELINE: return timeline_json(&page->collect.timeline, json, most, NAME_BYTES);
     case PHASES:
         if (model) return phases_json(model, json, most);
         json_null(json);
         break;
     case SPACE: return space_json(&page->collect.space, model, json, most, NAME_BYTES);
-    case LAYERS: return layers_json(&page->collect.layers, json, most, most / 8, most / 2);
+    case LAYERS: return layers_json(&page->collect.layers, &page->summary.tree, json, most);
     case FILES: files_json(&page->collect.files, json, most); break;
     case FILE_LIST: return file_list_json(&page->collect.files, &page->summary, json, most);
     case DEVICES: write_devices(page, json, most); break;

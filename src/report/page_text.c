@@ -12,6 +12,7 @@
 #include "report/page.h"
 #include "report/phases_json.h"
 #include "report/phases_note.h"
+#include "summary/libraries.h"
 
 enum { WIDTH = 100, BARS = 64, SHOWN = 10 };
 
@@ -268,6 +269,12 @@ static int print_layers(const struct page *page, FILE *out) {
     return table_end(&table);
 }
 
+static int print_libraries(const struct page *page, FILE *out) {
+    if (!library_next(&page->summary.tree, LAYER_COUNT)) return 0;
+    heading(out, "Libraries: what they were asked for and what reached the files (times of all processes)");
+    return libraries_text(&page->summary.tree, out);
+}
+
 static int print_files(const struct page *page, FILE *out) {
     static const struct table_column columns[] = {{"READ", TABLE_UNIT}, {"WRITTEN", TABLE_UNIT},
                                                   {"TIME", TABLE_UNIT}, {"PROCESSES", TABLE_NUMBER},
@@ -363,6 +370,7 @@ int page_text(struct page *page, FILE *out) {
     FORWARD(print_processes(page, out));
     FORWARD(print_layers(page, out));
     FORWARD(print_collectives(page, out));
+    FORWARD(print_libraries(page, out));
     FORWARD(print_files(page, out));
     return print_predictions(page, out);
 }

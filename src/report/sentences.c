@@ -8,6 +8,7 @@
 #include "base/human.h"
 #include "base/scoped.h"
 #include "report/page.h"
+#include "summary/libraries.h"
 
 enum { MIB = 1 << 20 };
 
@@ -152,6 +153,19 @@ static int add_remembered(struct page *page) {
                          human_bytes(bytes).text);
 }
 
+// What layers above MPI-IO add to what the program asked them for.
+static int add_libraries(struct page *page) {
+    const struct call_tree *tree = &page->summary.tree;
+    for (unsigned layer = LAYER_COUNT; (layer = library_next(tree, layer));) {
+        const struct library_words words[] = {library_moved(tree, layer, DIRECTION_READ),
+                                              library_moved(tree, layer, DIRECTION_WRITE), library_time(tree, layer)};
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+            if (*words[i].text) FORWARD(text_list_add(&page->sentences, "%s", words[i].text));
+        }
+    }
+    return 0;
+}
+
 // --- what the log does not show
 
 static int add_coverage(struct page *page, unsigned direction) {
@@ -220,6 +234,7 @@ int page_add_sentences(struct page *page) {
     FORWARD(add_bytes(page));
     FORWARD(add_pattern(page));
     FORWARD(add_remembered(page));
+    FORWARD(add_libraries(page));
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) FORWARD(add_coverage(page, direction));
     FORWARD(add_losses(page));
     return add_cuts(page);

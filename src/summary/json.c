@@ -5,6 +5,7 @@
 
 #include "base/json_keys.h"
 #include "log/describe.h"
+#include "summary/libraries.h"
 #include "summary/mpi_text.h"
 #include "summary/summary.h"
 
@@ -280,7 +281,7 @@ static void write_collectives(struct json_out *json, const struct summary *summa
         json_null(json);
 }
 
-void summary_json(const struct summary *summary, struct json_out *json, size_t most) {
+int summary_json(const struct summary *summary, struct json_out *json, size_t most) {
     const struct log *log = summary->log;
     json_object(json);
     write_job(json, summary, most);
@@ -309,10 +310,12 @@ void summary_json(const struct summary *summary, struct json_out *json, size_t m
         if (summary->layer_used[layer]) json_text(json, call_layer_name(layer));
     }
     json_close(json);
+    int code = libraries_json(&summary->tree, json, most);
     json_members(json, m_number("events", log_events(log)), m_number("lost_events", summary->lost_events));
     write_losses(json, log, most);
     write_coverage(json, summary);
     write_damage(json, summary);
     key_bool(json, "spill_directory", summary->source.from_spills);
     json_close(json);
+    return code;
 }

@@ -116,7 +116,8 @@ int summary_begin(struct summary *summary, const struct summary_source *source, 
     RETURN_IF(!summary->files, -ENOMEM);
     consumer[0] = log_stats_consumer(&summary->stats);
     FORWARD(summary_begin_processes(summary, &consumer[1]));
-    return collectives_begin(&summary->collectives, log, &consumer[2]);
+    FORWARD(call_tree_begin(&summary->tree, log, &consumer[2]));
+    return collectives_begin(&summary->collectives, log, &consumer[3]);
 }
 
 int summary_finish(struct summary *summary) {
@@ -139,7 +140,7 @@ int summary_gather(struct summary *summary, const struct summary_source *source)
 }
 
 int summary_gather_index(struct summary *summary, const struct summary_source *source) {
-    *summary = (struct summary){.source = *source, .log = source->log};
+    *summary = (struct summary){.source = *source, .log = source->log, .tree.log = source->log};
     struct log_consumer unused;
     FORWARD(summary_begin_processes(summary, &unused));
     FORWARD(summary_finish_processes(summary));
@@ -159,4 +160,5 @@ void summary_free(struct summary *summary) {
     log_images_free(&summary->images);
     lookup_free(&summary->users);
     mpi_files_free(&summary->mpi_files);
+    call_tree_free(&summary->tree);
 }

@@ -5,6 +5,7 @@
 #include "base/json_out.h"
 #include "log/images.h"
 #include "log/visit.h"
+#include "summary/call_tree.h"
 #include "summary/collectives.h"
 #include "summary/communicators.h"
 #include "summary/coverage.h"
@@ -105,6 +106,7 @@ struct summary {
     uint64_t nprocs;
     uint64_t host_count;
     struct coverage coverage;
+    struct call_tree tree;
     log_stats_callback *also; // or NULL
     void *also_context;
     struct log_stats_request stats;
@@ -115,7 +117,7 @@ int summary_gather(struct summary *summary, const struct summary_source *source)
 
 // The same as part of a visit with other consumers (log/visit.h). summary_begin makes consumers, summary_finish
 // follows the visit. `also` (or NULL) gets the counters, too.
-enum { SUMMARY_CONSUMERS = 3 };
+enum { SUMMARY_CONSUMERS = 4 };
 int summary_begin(struct summary *summary, const struct summary_source *source, log_stats_callback *also, void *context,
                   struct log_consumer consumer[SUMMARY_CONSUMERS]);
 int summary_finish(struct summary *summary);
@@ -135,7 +137,7 @@ const char *summary_program(const struct log_process *process);
 bool summary_counts_process(const struct log *log, const struct log_process *process);
 
 // One object. No list has more than `most` members; with SIZE_MAX long words are not cut either.
-void summary_json(const struct summary *summary, struct json_out *json, size_t most);
+int summary_json(const struct summary *summary, struct json_out *json, size_t most);
 
 // Members that objects in other documents also have: "counters", and the "name", "host" and "number" of a device.
 void summary_key_counters(struct json_out *json, const struct counters *counters, const struct counters_module *module);

@@ -3,6 +3,7 @@
 
     test_hdf5.py [CLASS]
 """
+import json
 import os
 import re
 import shutil
@@ -95,6 +96,84 @@ class Hdf5Test(CommandLineTest):
         self.assertEqual(len(files), 1)
         self.assertEqual(files[0]['bytes_written'], sum(e['result'] for e in moving))
         self.check_phases(ranks, slabs, parallel)
+        self.check_libraries(log)
+
+    def check_libraries(self, log, layer='hdf5'):
+        """What the library asked for and what reached the files, computed from the events alone."""
+        events = self.json('dump', '--json', log)
+        by_id = {event['id']: event for event in events}
+        part_of = {'read': 'transfers', 'write': 'transfers', 'open': 'opens', 'close': 'closes', 'sync': 'closes'}
+
+        def above(event):
+            """The outermost call of the layer around an event, with itself."""
+            found = None
+            while event:
+                found = event if event['layer'] == layer else found
+                event = by_id.get(event['parent'])
+            return found
+
+        has_ranks = any(event['rank'] is not None for event in events)
+        zero = dict.fromkeys(('calls', 'time', 'bytes_read', 'bytes_written', 'file_bytes_read', 'file_bytes_written',
+                              'file_reads', 'file_writes', 'below'), 0)
+        expected, path_sums, objects = {}, {}, {}
+        for event in events:
+            top, moves = above(event), event['class'] in ('read', 'write') and not event['errno']
+            if event['rank'] is None and has_ranks:
+                continue  # of the launcher
+            suffix = {'read': 'read', 'write': 'written'}.get(event['class'])
+            names, at = [], event
+            while at:
+                names.append(at['op'])
+                at = by_id.get(at['parent'])
+            path = path_sums.setdefault(tuple(reversed(names)), [0, 0, 0])
+            path[0] += 1
+            path[1] += event['result'] if moves else 0
+            path[2] += event['duration']
+            if not top:
+                continue
+            sums = expected.setdefault(part_of.get(top['class'], 'others'), dict(zero))
+            if top is event:
+                sums['calls'] += 1
+                sums['time'] += event['duration']
+                if moves:
+                    sums['bytes_' + suffix] += event['result']
+            if event['parent'] == top['id']:
+                sums['below'] += event['duration']
+            if moves and event['layer'] in ('posix', 'stdio'):
+                sums['file_bytes_' + suffix] += event['result']
+                sums[{'read': 'file_reads', 'write': 'file_writes'}[event['class']]] += 1
+                if top['class'] in ('read', 'write'):
+                    key = top['object'], suffix
+                    objects[key] = objects.get(key, 0) + event['result']
+        info = self.json('info', '--json', log)
+        library = next(row for row in info['libraries'] if row['layer'] == layer)
+        self.assertEqual({row['part'] for row in library['parts']}, set(expected))
+        for row in library['parts']:
+            for key, value in expected[row['part']].items():
+                self.assertAlmostEqual(row[key], value, places=8, msg=(row['part'], key))
+                self.assertAlmostEqual(library[key], sum(part[key] for part in expected.values()), places=8)
+        for row in info['objects']:
+            for key in ('read', 'written'):
+                self.assertEqual(row['file_bytes_' + key], objects.get((row['object'], key), 0), row['object'])
+        self.check_tree(log, path_sums)
+        text = self.expect(0, 'info', log).stdout.decode()
+        self.assertRegex(text, rf'(?m)^  {layer} +all +{library["calls"]:,} ')
+        return library
+
+    def check_tree(self, log, path_sums):
+        """The call tree of the report has each call under the calls around it, with the sums of all processes."""
+        self.expect(0, 'report', '-q', '--json', '-o', self.path('report.json'), log)
+        with open(self.path('report.json'), encoding='utf-8') as file:
+            tree = json.load(file)['layers']
+        self.assertEqual(tree['call_tree_cut'], 0)
+        path_of, found = {None: ()}, {}
+        for node in tree['call_tree']:
+            path_of[node['id']] = path_of[node['parent']] + (node['op'],)
+            found[path_of[node['id']]] = [node['calls'], node['bytes_read'] + node['bytes_written'], node['time']]
+        self.assertEqual(set(found), set(path_sums))
+        for path, sums in path_sums.items():
+            self.assertEqual(found[path][:2], sums[:2], path)
+            self.assertAlmostEqual(found[path][2], sums[2], places=8)
 
     def check_phases(self, ranks, slabs, parallel):
         """Each dataset is written in one phase and read in another, at places that follow from the rank."""
@@ -257,6 +336,8 @@ file.close()
         self.assertEqual(found, [('/step*/x', 3, [('write', 30, 'hyperslab')]), ('/step*/x', 1, [('read', 3, 'irregular')])])
         self.assertEqual(phases[0]['ops'][0]['selection']['start_expr'], ['0', '0'])
         self.assertEqual(phases[1]['ops'][0]['selection']['points'], 500)
+        library = self.check_libraries(self.path('log.ioseer'))
+        self.assertEqual((library['bytes_written'], library['bytes_read']), (3 * 80000, 3 * 4000))
 
     def test_two_libraries(self):
         """Each module must keep its own library."""

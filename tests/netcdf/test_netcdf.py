@@ -96,6 +96,7 @@ class Slabs(Hdf5Test):
         moving = [e for e in events if e['class'] == 'write' and e['layer'] == 'posix' and e['file'].endswith('.nc')]
         self.check_counters()
         self.check_phases()
+        self.check_libraries(log, 'pnetcdf')
         files = [file for file in info['files'] if file['name'].endswith('.nc')]
         self.assertEqual([file['bytes_written'] for file in files], [sum(e['result'] for e in moving)])
 

@@ -1,0 +1,285 @@
+#include "summary/call_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+
+// --- nodes
+
+static int find_node(struct call_tree *tree, uint32_t parent, const struct log_call *call, uint32_t *node) {
+    uint64_t key = lookup_pair(parent, call->id);
+    *node = lookup_find(&tree->by, key);
+    if (*node != LOOKUP_NONE) return 0;
+    FORWARD(lookup_set(&tree->by, key, *node = (uint32_t)tree->count));
+    return array_push(tree->node, tree->count, (struct call_node){.call = call, .parent = parent});
+}
+
+static int make_root(struct call_tree *tree) { return array_push(tree->node, tree->count, (struct call_node){0}); }
+
+static int direction_of(const struct log_event *event) { return event->call->class == CLASS_READ ? 0 : 1; }
+
+// --- one process
+
+// What is remembered about a call that may contain others.
+struct around {
+    uint64_t id;
+    uint32_t node;
+    uint32_t object; // whose elements it moves; UINT32_MAX: none
+};
+
+// Calls inside each other, and nonblocking ones. A call may contain many of the levels below, which must not displace
+// it.
+enum { AROUND = 64, LEVELS = 3 };
+
+#define NO_OBJECT UINT32_MAX
+
+struct reading {
+    struct call_tree *all;
+    struct call_tree own;
+    struct around around[LEVELS][AROUND];
+};
+
+static void discard(void *state) {
+    struct reading *reading = state;
+    if (!reading) return;
+    call_tree_free(&reading->own);
+    free(reading);
+}
+
+static int begin(void *context, const struct log_process *process, void **state) {
+    struct call_tree *tree = context;
+    if (process->is_launcher) return 0;
+    struct reading *reading = *state = calloc(1, sizeof *reading);
+    RETURN_IF(!reading, -ENOMEM);
+    reading->all = tree;
+    reading->own.log = tree->log;
+    reading->own.object = calloc(log_file_count(tree->log) + 1, sizeof *reading->own.object);
+    RETURN_IF(!reading->own.object, -ENOMEM);
+    return make_root(&reading->own);
+}
+
+static size_t place_of(uint64_t id) { return (id ^ id >> 32) % AROUND; }
+
+static const struct around *find_around(const struct reading *reading, uint64_t id) {
+    for (unsigned level = 0; level < LEVELS; level++) {
+        const struct around *around = &reading->around[level][place_of(id)];
+        if (around->node && around->id == id) return around;
+    }
+    return NULL;
+}
+
+static void remember(struct reading *reading, const struct log_call *call, const struct around *around) {
+    bool may_contain = call->layer > LAYER_STDIO || (!log_class_moves(call->class) && call->class != CLASS_SEEK);
+    unsigned level = call_layer_is_above(call->layer) ? 2 : call->layer > LAYER_STDIO ? 1 : 0;
+    if (may_contain) reading->around[level][place_of(around->id)] = *around;
+}
+
+static void add_object(struct reading *reading, const struct log_event *event) {
+    struct object_sum *sum = &reading->own.object[event->file->index];
+    int direction = direction_of(event);
+    sum->object = event->file;
+    sum->layer = event->call->layer;
+    sum->processes = 1;
+    if (event->dataset) sum->dataset = event->dataset;
+    sum->opens += event->call->class == CLASS_OPEN;
+    if (!log_class_moves(event->call->class) || event->raw.error) return;
+    sum->calls[direction]++;
+    sum->collective += log_event_is_collective(event);
+    sum->bytes[direction] += log_event_bytes(event);
+    sum->ns[direction] += log_event_busy_ns(event);
+}
+
+static int add_event(struct reading *reading, const struct log_event *event) {
+    struct call_tree *tree = &reading->own;
+    const struct log_call *call = event->call;
+    const struct around *found = event->has_parent || event->in_above ? find_around(reading, event->parent) : NULL;
+    struct around around = {event->id, CALL_TREE_ROOT, NO_OBJECT};
+    uint32_t parent = CALL_TREE_ROOT;
+    if (found) parent = found->node, around.object = found->object;
+    FORWARD(find_node(tree, parent, call, &around.node));
+    struct call_node *node = &tree->node[around.node];
+    bool moves = log_class_moves(call->class) && !event->raw.error;
+    uint64_t bytes = moves ? log_event_bytes(event) : 0;
+    node->calls++;
+    node->ns += log_event_busy_ns(event);
+    node->bytes[direction_of(event)] += bytes;
+    tree->node[parent].below_ns += log_event_busy_ns(event);
+    if (call_layer_is_above(call->layer) && event->file && event->file->object) {
+        add_object(reading, event);
+        if (moves) around.object = event->file->index;
+    }
+    if (around.object != NO_OBJECT && moves && call_tree_is_request(tree, around.node)) {
+        tree->object[around.object].file_calls[direction_of(event)]++;
+        tree->object[around.object].file_bytes[direction_of(event)] += bytes;
+    }
+    remember(reading, call, &around);
+    return 0;
+}
+
+static int add_events(void *state, const struct log_event *event, size_t count) {
+    for (size_t i = 0; i < count && state; i++) FORWARD(add_event(state, &event[i]));
+    return 0;
+}
+
+// --- all processes
+
+static int join_nodes(struct call_tree *all, const struct call_tree *own) {
+    uint32_t *place = malloc((own->count + 1) * sizeof *place);
+    RETURN_IF(!place, -ENOMEM);
+    int code = 0;
+    place[CALL_TREE_ROOT] = CALL_TREE_ROOT;
+    for (size_t i = 0; i < own->count && !code; i++) {
+        const struct call_node *from = &own->node[i];
+        if (i != CALL_TREE_ROOT) code = find_node(all, place[from->parent], from->call, &place[i]);
+        if (code) break;
+        struct call_node *to = &all->node[place[i]];
+        to->calls += from->calls;
+        to->ns += from->ns;
+        to->below_ns += from->below_ns;
+        for (unsigned d = 0; d < DIRECTION_COUNT; d++) to->bytes[d] += from->bytes[d];
+    }
+    free(place);
+    return code;
+}
+
+static void join_object(struct object_sum *to, const struct object_sum *from) {
+    to->object = from->object;
+    to->layer = from->layer;
+    if (from->dataset) to->dataset = from->dataset;
+    to->opens += from->opens;
+    to->collective += from->collective;
+    to->processes += from->processes;
+    for (unsigned d = 0; d < DIRECTION_COUNT; d++) {
+        to->calls[d] += from->calls[d];
+        to->bytes[d] += from->bytes[d];
+        to->ns[d] += from->ns[d];
+        to->file_calls[d] += from->file_calls[d];
+        to->file_bytes[d] += from->file_bytes[d];
+    }
+}
+
+static int end(void *context, void *state) {
+    struct call_tree *tree = context;
+    struct reading *reading = state;
+    if (!reading) return 0;
+    int code = join_nodes(tree, &reading->own);
+    for (size_t i = 0; i < log_file_count(tree->log); i++) {
+        if (reading->own.object[i].object) join_object(&tree->object[i], &reading->own.object[i]);
+    }
+    discard(reading);
+    return code;
+}
+
+static bool has_layers_above(const struct log *log) {
+    for (uint32_t id = 0; id < log_call_ids(log); id++) {
+        const struct log_call *call = log_call_find(log, id);
+        if (call && call_layer_is_above(call->layer)) return true;
+    }
+    return false;
+}
+
+int call_tree_begin(struct call_tree *tree, struct log *log, struct log_consumer *consumer) {
+    *tree = (struct call_tree){.log = log};
+    *consumer = (struct log_consumer){0};
+    if (!has_layers_above(log)) return 0;
+    tree->object = calloc(log_file_count(log) + 1, sizeof *tree->object);
+    RETURN_IF(!tree->object, -ENOMEM);
+    *consumer = (struct log_consumer){
+        .context = tree, .wants_above = true, .begin = begin, .events = add_events, .end = end, .discard = discard};
+    return make_root(tree);
+}
+
+void call_tree_free(struct call_tree *tree) {
+    free(tree->node);
+    free(tree->object);
+    lookup_free(&tree->by);
+}
+
+// --- what a layer asked for and what that came to
+
+// What contains a transfer of the same bytes is not counted: stdio that calls POSIX, a copy that is a read and a write.
+bool call_tree_is_request(const struct call_tree *tree, size_t node) {
+    const struct log_call *call = tree->node[node].call, *around = tree->node[tree->node[node].parent].call;
+    if (!call || call->layer > LAYER_STDIO || !log_class_moves(call->class)) return false;
+    return !around || around->layer > LAYER_STDIO || !log_class_moves(around->class);
+}
+
+void library_sum_add(struct library_sum *sum, const struct library_sum *more) {
+    sum->calls += more->calls;
+    sum->ns += more->ns;
+    sum->below_ns += more->below_ns;
+    for (unsigned d = 0; d < DIRECTION_COUNT; d++) {
+        sum->bytes[d] += more->bytes[d];
+        sum->file_calls[d] += more->file_calls[d];
+        sum->file_bytes[d] += more->file_bytes[d];
+    }
+}
+
+static enum library_part part_of(const struct log_call *call) {
+    switch (call->class) {
+    case CLASS_READ:
+    case CLASS_WRITE: return PART_TRANSFERS;
+    case CLASS_OPEN: return PART_OPENS;
+    case CLASS_CLOSE:
+    case CLASS_SYNC: return PART_CLOSES;
+    default: return PART_OTHERS;
+    }
+}
+
+// The outermost node of the layer around a node; CALL_TREE_ROOT: none.
+static size_t outermost(const struct call_tree *tree, size_t node, unsigned layer) {
+    size_t found = CALL_TREE_ROOT;
+    for (; node != CALL_TREE_ROOT; node = tree->node[node].parent) {
+        if (tree->node[node].call->layer == layer) found = node;
+    }
+    return found;
+}
+
+void call_tree_library(const struct call_tree *tree, unsigned layer, struct library_sum part[LIBRARY_PARTS]) {
+    memset(part, 0, LIBRARY_PARTS * sizeof *part);
+    for (size_t i = CALL_TREE_ROOT + 1; i < tree->count; i++) {
+        const struct call_node *node = &tree->node[i];
+        size_t top = outermost(tree, i, layer);
+        if (top == CALL_TREE_ROOT) continue;
+        struct library_sum *sum = &part[part_of(tree->node[top].call)];
+        bool is_request = call_tree_is_request(tree, i);
+        if (top == i) {
+            sum->calls += node->calls;
+            sum->ns += node->ns;
+            sum->below_ns += node->below_ns < node->ns ? node->below_ns : node->ns;
+        }
+        for (unsigned d = 0; d < DIRECTION_COUNT; d++) {
+            if (top == i) sum->bytes[d] += node->bytes[d];
+            if (!is_request || (d == DIRECTION_READ) != (node->call->class == CLASS_READ)) continue;
+            sum->file_calls[d] += node->calls;
+            sum->file_bytes[d] += node->bytes[d];
+        }
+    }
+}
+
+const char *library_part_name(enum library_part part) {
+    static const char *const names[] = {
+        [PART_TRANSFERS] = "transfers", [PART_OPENS] = "opens", [PART_CLOSES] = "closes", [PART_OTHERS] = "others"};
+    return names[part];
+}
+
+// --- objects
+
+static int compare_objects(const void *a, const void *b) {
+    const struct object_sum *left = *(const struct object_sum *const *)a, *right = *(const struct object_sum *const *)b;
+    int64_t one = left->ns[0] + left->ns[1], other = right->ns[0] + right->ns[1];
+    return one != other ? (one > other ? -1 : 1) : left < right ? -1 : 1;
+}
+
+size_t call_tree_objects(const struct call_tree *tree, const struct object_sum **order) {
+    size_t count = 0;
+    for (size_t i = 0; tree->object && i < log_file_count(tree->log); i++) {
+        const struct object_sum *sum = &tree->object[i];
+        if (sum->object && sum->dataset) order[count++] = sum;
+    }
+    if (count > 1) qsort(order, count, sizeof *order, compare_objects);
+    return count;
+}
