@@ -1,5 +1,5 @@
 // Each rank writes its rows of a dataset in slabs, once independently and once collectively, then reads a part of them.
-// Without MPI there is one rank.
+// Without MPI there is one rank. Prints where the datasets are in the file.
 //
 //     slabs FILE SLABS
 #include <hdf5.h>
@@ -29,6 +29,7 @@ static void write_slabs(hid_t file, const char *name, int slabs, int rank, int s
         CHECK(H5Dwrite(data, H5T_NATIVE_DOUBLE, memory, space, transfer, values));
     }
     CHECK(H5Dread(data, H5T_NATIVE_DOUBLE, memory, space, transfer, values));
+    if (rank == 0) printf("/%s %lld\n", name, (long long)H5Dget_offset(data));
     CHECK(H5Dclose(data));
     CHECK(H5Sclose(space));
     CHECK(H5Sclose(memory));

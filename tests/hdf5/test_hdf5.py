@@ -20,6 +20,17 @@ TICK = 2e-9  # times are rounded to nanoseconds
 OPEN_MPI = {**os.environ, 'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1'}
 
 
+def merged(ranges):
+    """The same bytes as ranges in order that do not touch."""
+    found = []
+    for start, end in sorted(ranges):
+        if found and start <= found[-1][1]:
+            found[-1][1] = max(found[-1][1], end)
+        else:
+            found.append([start, end])
+    return found
+
+
 class Hdf5Test(CommandLineTest):
     def need(self, *programs):
         for program in programs:
@@ -52,6 +63,7 @@ class Hdf5Test(CommandLineTest):
         self.assertEqual(found[0][:3], found[1][:3])
         self.compare(found[0][3], found[1][3], has_times)
         self.assertEqual(found[1][0], 0, found[1][2])
+        self.printed = found[1][1].decode()
         return self.json('dump', '--json', '--layer', 'hdf5', self.path('log.ioseer'))
 
     def check_tree(self, events):
@@ -66,6 +78,42 @@ class Hdf5Test(CommandLineTest):
             self.assertLessEqual(event['start'] + event['duration'], parent['start'] + parent['duration'] + TICK,
                                  (event, parent))
         return by_id
+
+    def check_bytes(self, name):
+        """Every byte of a write to an object is moved by the POSIX calls below it, and no other byte but those of headers.
+        The program has printed where its objects are in the file. Gives the bytes of headers, by the call that wrote them.
+        A collective write is moved by some of the ranks, so the writes of all ranks are looked at together."""
+        events = self.json('dump', '--json', self.path('log.ioseer'))
+        by_id = self.check_tree(events)
+        begin = {line.split()[0]: int(line.split()[1]) for line in self.printed.splitlines()}
+        first = min(begin.values())
+        rounds, turns, headers = {}, {}, {}
+        for event in (e for e in events if e['object'] in begin and e['class'] == 'write'):
+            rank, key = event['rank'], (event['object'], event['rank'])
+            turns[key] = turns.get(key, 0) + 1
+            number = event['object'], turns[key], None if event['collective'] else rank
+            at = begin[event['object']] + event['offset']
+            rounds.setdefault(number, ([], []))[0].append((at, at + event['result']))
+            event['round'] = rounds[number]
+        for event in (e for e in events if e['layer'] == 'posix' and e['class'] == 'write' and e['file'].endswith(name)):
+            around = event
+            while around['parent'] is not None:
+                around = by_id[around['parent']]
+            moved = event['offset'], event['offset'] + event['result']
+            self.assertNotEqual(around['layer'], 'posix', event)
+            if moved[1] <= first or 'round' not in around:
+                headers.setdefault(around['op'], []).append(moved)
+            else:
+                around['round'][1].append(moved)
+        asked = merged(one for wanted, _ in rounds.values() for one in wanted)
+        for op, ranges in headers.items():
+            for start, end in ranges:
+                self.assertFalse([one for one in asked if start < one[1] and end > one[0]], (op, start, end))
+        for number, (wanted, moved) in rounds.items():
+            self.assertEqual(merged(wanted), merged(moved), number)
+            self.assertEqual(sum(e - s for s, e in wanted), sum(e - s for s, e in moved), number)
+        self.assertEqual(sum(e - s for s, e in asked), sum(e - s for wanted, _ in rounds.values() for s, e in wanted))
+        return {op: sum(end - start for start, end in ranges) for op, ranges in headers.items()}
 
     def check_slabs(self, ranks, slabs, parallel):
         log = self.path('log.ioseer')
@@ -240,6 +288,21 @@ class Serial(Hdf5Test):
         self.check_slabs(1, 6, False)
         self.check_counters(1, 6, False)
 
+    def test_sieving(self):
+        """Without MPI, HDF5 gathers small writes: what one asks for may be moved by a later call. No byte is moved twice."""
+        self.same(self.program('slabs'), 'slabs.h5', '20', output='slabs.h5')
+        events = self.json('dump', '--json', self.path('log.ioseer'))
+        by_id = self.check_tree(events)
+        moved = [e for e in events if e['layer'] == 'posix' and e['class'] == 'write' and e['file'].endswith('.h5')]
+        for line in self.printed.splitlines():
+            name, begin = line.split()[0], int(line.split()[1])
+            asked = [e for e in events if e['object'] == name and e['op'] == 'H5Dwrite']
+            data = [e for e in moved if begin <= e['offset'] < begin + 20 * SLAB]
+            self.assertEqual(merged((e['offset'], e['offset'] + e['result']) for e in data), [[begin, begin + 20 * SLAB]])
+            self.assertEqual(sum(e['result'] for e in data), sum(e['result'] for e in asked))
+            self.assertLess(len(data), len(asked))
+            self.assertLessEqual({by_id[e['parent']]['op'] for e in data}, {'H5Dwrite', 'H5Dread', 'H5Dclose'})
+
     def test_errors(self):
         self.same(self.program('errors', 'openmpi', 'mpich'), 'errors.h5', output='errors.h5', has_times=True)
 
@@ -356,6 +419,18 @@ class Parallel(Hdf5Test):
                   env=OPEN_MPI)
         self.check_slabs(self.ranks, self.slabs, True)
         self.check_counters(self.ranks, self.slabs, True)
+
+
+    def test_bytes(self):
+        program, launcher = os.path.join(PROGRAMS, f'slabs-{self.mpi}'), f'mpiexec.{self.mpi}'
+        self.need(program, launcher)
+        more = ('--oversubscribe',) if self.mpi == 'openmpi' else ()
+        for ranks in (4, 16):
+            with self.subTest(ranks=ranks):
+                self.same(launcher, *more, '-n', str(ranks), program, 'slabs.h5', '2', output='slabs.h5', env=OPEN_MPI)
+                headers = self.check_bytes('.h5')
+                print(f'# {ranks} ranks: bytes of headers {headers}')
+                self.assertLess(sum(headers.values()), 8192)
 
 
 class Mpich(Parallel):

@@ -1,5 +1,5 @@
 // Each rank writes its rows of a variable with PnetCDF in slabs, once independently and once collectively, and reads a
-// part of them. A third variable grows by a record per slab.
+// part of them. A third variable grows by a record per slab. Prints where the variables are in the file.
 //
 //     slabs FILE SLABS
 #include <mpi.h>
@@ -50,6 +50,11 @@ int main(int argc, char **argv) {
     }
     const MPI_Offset first[2] = {rank * slabs * ROWS, 0}, every[2] = {2, 4}, half[2] = {2, COLUMNS / 4};
     CHECK(ncmpi_get_vars_float_all(file, together, first, half, every, values));
+    MPI_Offset at[3];
+    CHECK(ncmpi_inq_varoffset(file, alone, &at[0]));
+    CHECK(ncmpi_inq_varoffset(file, together, &at[1]));
+    CHECK(ncmpi_inq_varoffset(file, grows, &at[2]));
+    if (rank == 0) printf("alone %lld\ntogether %lld\ngrows %lld\n", at[0], at[1], at[2]);
     CHECK(ncmpi_close(file));
     MPI_Finalize();
     return 0;

@@ -101,6 +101,17 @@ class Slabs(Hdf5Test):
         self.assertEqual([file['bytes_written'] for file in files], [sum(e['result'] for e in moving)])
 
 
+    def test_bytes(self):
+        program = os.path.join(PROGRAMS, 'slabs')
+        self.need(program, LAUNCH[0])
+        for ranks in (4, 16):
+            with self.subTest(ranks=ranks):
+                self.same(*LAUNCH[:-1], str(ranks), program, 'slabs.nc', '2', output='slabs.nc', env=OPEN_MPI)
+                headers = self.check_bytes('.nc')
+                print(f'# {ranks} ranks: bytes of headers {headers}')
+                self.assertLess(sum(headers.values()), 8192)
+
+
 class Cost(Hdf5Test):
     """What a call costs less what PnetCDF needs for it: at most 600 instructions. MPI-IO inside has its own cost."""
     FEW, MANY, MOST = 500, 2500, 600
