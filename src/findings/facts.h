@@ -15,6 +15,7 @@
 #include "base/lookup.h"
 #include "findings/extents.h"
 #include "findings/wall.h"
+#include "log/collectives.h"
 #include "log/images.h"
 #include "log/visit.h"
 
@@ -242,7 +243,8 @@ struct facts {
     size_t errors;
     struct facts_line line[FACTS_LINES];
     size_t lines;
-    bool *is_stat; // by call
+    bool *is_stat;                             // by call
+    const struct log_collectives *collectives; // what happened inside collective calls; NULL: not known
 };
 
 int facts_init(struct facts *facts, struct log *log);

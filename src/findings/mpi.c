@@ -54,6 +54,58 @@ static void show_calls(struct findings *findings, struct finding *finding) {
     }
 }
 
+// The rank that lets the others wait most, if it is the reason of most of the waiting; otherwise NULL.
+static const struct facts_process *find_late_rank(const struct findings *findings) {
+    const struct facts *facts = findings->facts;
+    const struct collective_process *of = facts->collectives ? facts->collectives->process : NULL;
+    size_t most = 0;
+    int64_t all_ns = 0;
+    for (size_t i = 0; of && i < facts->processes; i++) {
+        all_ns += of[i].late_ns;
+        if (of[i].late_ns > of[most].late_ns) most = i;
+    }
+    return all_ns && of[most].late_ns * 2 > all_ns ? &facts->process[most] : NULL;
+}
+
+static void show_late_rank(struct findings *findings, struct finding *finding, const struct facts_process *process) {
+    const struct collective_process *of = &findings->facts->collectives->process[process->process->index];
+    find_evidence(findings, finding, (struct find_place){.process = process},
+                  "it comes last to %llu of its %s with others, together %s after the last but one",
+                  (unsigned long long)of->last, human_count(of->calls, "collective call").text,
+                  human_seconds(of->late_ns).text);
+}
+
+// Where the time of all ranks in collective calls goes.
+static void show_parts(struct findings *findings, struct finding *finding) {
+    const struct log_collectives *in = findings->facts->collectives;
+    double all = 0;
+    for (unsigned i = 0; in && i < INSIDE_PARTS; i++) all += (double)in->ns[i];
+    if (all <= 0) return;
+    find_evidence(findings, finding, (struct find_place){0},
+                  "of the time of all ranks in collective calls %s is waiting for others, %s exchange of data, %s file "
+                  "access and %s the rest",
+                  human_percent((double)in->ns[INSIDE_WAIT] / all).text,
+                  human_percent((double)in->ns[INSIDE_EXCHANGE] / all).text,
+                  human_percent((double)in->ns[INSIDE_IO] / all).text,
+                  human_percent((double)in->ns[INSIDE_REST] / all).text);
+}
+
+// Small pieces are the reason to exchange them.
+static void show_pieces(struct findings *findings, struct finding *finding) {
+    const struct facts *facts = findings->facts;
+    uint64_t pieces = 0;
+    struct facts_sum sum = {0};
+    for (size_t i = 0; i < facts->processes; i++) {
+        for (unsigned direction = 0; direction < FACTS_DIRECTIONS; direction++) {
+            pieces += facts->process[i].pieces[direction][1];
+            facts_sum_join(&sum, &facts->process[i].mpi[direction][1]);
+        }
+    }
+    if (pieces > sum.calls)
+        find_evidence(findings, finding, (struct find_place){0},
+                      "in the file these transfers are pieces of %s on average", human_bytes(sum.bytes / pieces).text);
+}
+
 int find_collective_wait(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     for (size_t i = 0; i < facts->grains; i++) {
@@ -63,9 +115,14 @@ int find_collective_wait(struct findings *findings, struct finding *finding) {
     if (!findings->claims) return 0;
     // Once is the start of the program, or chance.
     if (taken.sum.calls < facts->ranks * LIMIT_PATTERN_CALLS / 2) finding->is_low = true;
-    finding->title = find_text(findings, "Ranks wait in collective calls for ranks that come later: %s",
-                               human_count(taken.sum.calls, "call").text);
+    const struct facts_process *late = find_late_rank(findings);
+    struct human calls = human_count(taken.sum.calls, "call");
+    finding->title =
+        late ? find_text(findings, "Ranks wait in collective calls, mostly for rank %lld: %s",
+                         (long long)late->process->rank, calls.text)
+             : find_text(findings, "Ranks wait in collective calls for ranks that come later: %s", calls.text);
     show_calls(findings, finding);
+    if (late) show_late_rank(findings, finding, late);
     finding->is_waiting = true;
     return 1;
 }
@@ -112,6 +169,8 @@ int find_collective(struct findings *findings, struct finding *finding) {
     finding->title = find_text(findings, "Ranks are in collective calls while no process moves data: %s",
                                human_count(taken.sum.calls, "call").text);
     show_calls(findings, finding);
+    show_parts(findings, finding);
+    show_pieces(findings, finding);
     enum mpi_io io = find_mpi_io(findings);
     if (alone_ns(findings) > 0.7 * inside_ns) {
         finding->advice = "Make fewer collective calls with more data each. Independent calls would need more time for "

@@ -107,6 +107,7 @@ int page_gather(struct page *page, const struct summary_source *source) {
     FORWARD(collect_finish(&page->collect));
     FORWARD(summary_finish(&page->summary));
     FORWARD(make_model(page));
+    page->collect.facts->collectives = &page->summary.collectives.in;
     FORWARD(findings_make(&page->findings, page->collect.facts, page->has_model ? &page->model : NULL, source->path));
     return page_add_sentences(page);
 }

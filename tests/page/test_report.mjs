@@ -160,6 +160,21 @@ async function checkLayers(page, { events }) {
     assert.ok(Math.abs(first - perCall.get(row)) <= 0.02 * first + 1e-6, `${row}: ${first}, not ${perCall.get(row)}`);
 }
 
+// The parts drawn are those of the calls.
+async function checkCollectives(page, { events, info }) {
+    const calls = events.filter(({ inside }) => inside);
+    const rows = info.collectives.operations.filter((row) => row.calls > 0);
+    assert.equal((await page.locator('#collectives').count()) > 0, info.collectives.calls > 0);
+    if (calls.length === 0) return;
+    const { series } = await option(page, 'collectives', 'series');
+    if (rows.length > series[0].data.length) return;
+    ['wait', 'exchange', 'io', 'rest'].forEach((part, at) => {
+        const total = sum(calls.map(({ inside }) => inside[part]));
+        assert.ok(near(sum(series[at].data), total), `${part}: ${sum(series[at].data)}, not ${total}`);
+    });
+    assert.ok((await texts(page, '#collectives tbody tr'))[0].includes(seconds(rows[0].seconds)));
+}
+
 async function checkFiles(page, { info, stats, document }) {
     const rows = await page.evaluate(() =>
         [...document.querySelectorAll('#files .choosable tbody tr')].map((row) =>
@@ -254,6 +269,7 @@ for (const name of Object.keys(examples)) {
         await checkPhases(page, known);
         await checkSpace(page, known);
         await checkLayers(page, known);
+        await checkCollectives(page, known);
         await checkFiles(page, known);
         await checkJob(page, known);
         await checkWords(page);

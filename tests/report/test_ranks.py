@@ -106,6 +106,12 @@ class RanksTest(rules.FindingsTest):
 
     def check_collective(self, finding):
         self.assertIn('romio_cb_write=disable', finding['advice'])
+        self.assertIn('exchange of data', str(finding['evidence']))
+
+    def check_collective_wait(self, finding):
+        self.assertIn('mostly for rank 0', finding['title'])
+        late = [evidence for evidence in finding['evidence'] if 'it comes last to' in evidence['text']]
+        self.assertEqual([evidence['ranks'] for evidence in late], [[0]])
 
     def check_processors(self, finding):
         self.assertEqual(finding['title'], f'{2 * PAIR} ranks share {PAIR} processors')

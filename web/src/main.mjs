@@ -1,5 +1,6 @@
 // The page: reads the data, makes the sections and connects them.
 import { chartById, drawAll, forgetCharts } from './chart.mjs';
+import { collectivesSection } from './collectives.mjs';
 import { compareSection } from './compare.mjs';
 import { button, h, replace, select } from './dom.mjs';
 import { filesSection } from './files.mjs';
@@ -44,6 +45,7 @@ const makers = [
     timelineSection,
     phasesSection,
     layersSection,
+    collectivesSection,
     filesSection,
     predictionsSection,
     jobSection,

@@ -1,0 +1,141 @@
+// Inside the collective calls of MPI-IO: waiting, exchange, file access and the rest, per file and operation.
+import { axis, figure, legend, timeScale, tip, tooltip } from './chart.mjs';
+import { h, printable, section } from './dom.mjs';
+import { baseName, bytes, capital, count, path, percent, plural, ranges, seconds, unknown } from './format.mjs';
+import { table } from './table.mjs';
+import { colour } from './theme.mjs';
+
+const maxRows = 12;
+const parts = [
+    ['wait', 'waiting', 'series-7'],
+    ['exchange', 'exchange', 'series-5'],
+    ['io', 'file access', 'series-1'],
+    ['rest', 'rest', 'series-0'],
+];
+// Two lines.
+const over = (first, second) => [first, second && h('span', { class: 'second' }, second)];
+const spread = ({ mean, variance }) => over(seconds(mean), mean > 0 && `± ${seconds(Math.sqrt(variance))}`);
+const hintText = ({ cb_nodes: nodes, cb_buffer_size: buffer }) =>
+    [nodes && `cb_nodes ${nodes}`, buffer && `cb_buffer_size ${bytes(Number(buffer))}`].filter(Boolean).join(', ');
+const shortName = (op) => op.replace('MPI_File_', '');
+const title = ({ op, file }) => `${shortName(op)} ${file ? baseName(file) : ''}`;
+
+function build(rows) {
+    return {
+        grid: { left: 200, right: 24, top: 34, bottom: 28 },
+        legend: legend({ data: parts.map(([, name]) => name) }),
+        tooltip: tooltip({
+            trigger: 'axis',
+            axisPointer: { type: 'shadow' },
+            formatter: ([{ dataIndex }]) => {
+                const row = rows[dataIndex];
+                return tip(row.op, [
+                    ['calls', count(row.calls)],
+                    ...parts.map(([key, name]) => [
+                        name,
+                        `${seconds(row[key].seconds)}, ${percent(row.seconds > 0 ? row[key].seconds / row.seconds : 0)}`,
+                    ]),
+                ]);
+            },
+        }),
+        xAxis: axis({
+            type: 'value',
+            axisLine: { show: false },
+            ...timeScale(Math.max(...rows.map((row) => row.seconds))),
+        }),
+        yAxis: axis({
+            type: 'category',
+            inverse: true,
+            data: rows.map((row) => printable(title(row))),
+            splitLine: { show: false },
+            axisLabel: { width: 188, overflow: 'truncate', interval: 0 },
+        }),
+        series: parts.map(([key, name, tint]) => ({
+            type: 'bar',
+            name,
+            stack: 'time',
+            barMaxWidth: 22,
+            itemStyle: { color: colour(tint) },
+            data: rows.map((row) => row[key].seconds),
+        })),
+    };
+}
+
+function message(collectives) {
+    const all = parts.reduce((sum, [key]) => sum + collectives[key], 0);
+    const shares = parts.map(([key, name]) => `${percent(all > 0 ? collectives[key] / all : 0)} ${name}`);
+    const [late] = [...collectives.late].sort((a, b) => b.seconds - a.seconds);
+    const last = late
+        ? ` Rank ${late.rank} lets the others wait most: it comes last to ${count(late.last)} of its ` +
+          `${plural(late.calls, 'call')} with others, together ${seconds(late.seconds)} after the last but one.`
+        : '';
+    return `${seconds(all)} of all ranks in ${plural(collectives.calls, 'call')}: ${shares.join(', ')}.${last}`;
+}
+
+function operationTable(rows) {
+    return table(
+        [
+            { title: 'Call', heading: true, cell: ({ op }) => h('code', {}, shortName(op)), value: ({ op }) => op },
+            { title: 'File', cell: ({ file }) => (file ? path(file) : unknown), value: ({ file }) => file },
+            { title: 'Calls', number: true, cell: (row) => count(row.calls), value: (row) => row.calls },
+            { title: 'Bytes', number: true, cell: (row) => bytes(row.bytes), value: (row) => row.bytes },
+            { title: 'Time', number: true, cell: (row) => seconds(row.seconds), value: (row) => row.seconds },
+            ...parts.map(([key, name]) => ({
+                title: capital(name),
+                hint: 'mean of a call of a rank, and standard deviation',
+                number: true,
+                cell: (row) => spread(row[key]),
+                value: (row) => row[key].mean,
+            })),
+            {
+                title: 'Rounds',
+                hint: 'of two-phase I/O, per call',
+                number: true,
+                cell: ({ rounds }) => (rounds === null ? unknown : String(Math.round(rounds * 10) / 10)),
+                value: ({ rounds }) => rounds,
+            },
+            {
+                title: 'Aggregators',
+                hint: 'ranks that access the file for others',
+                cell: ({ aggregators, hints }) =>
+                    aggregators.length > 0 ? over(ranges(aggregators), hintText(hints)) : unknown,
+            },
+        ],
+        rows,
+        { caption: 'Collective operations', sort: [4, true], first: 8 },
+    ).element;
+}
+
+function leftOut({ unmatched, nonblocking }) {
+    const words = [
+        unmatched > 0 && `${plural(unmatched, 'call')} without all their counterparts on other ranks`,
+        nonblocking > 0 && plural(nonblocking, 'nonblocking call'),
+    ].filter(Boolean);
+    return words.length > 0 && h('p', { class: 'quiet' }, `Not divided: ${words.join(', ')}.`);
+}
+
+export function collectivesSection({ job: { collectives } }) {
+    if (!collectives || collectives.calls + collectives.unmatched + collectives.nonblocking === 0) return null;
+    const rows = collectives.operations.filter(({ calls }) => calls > 0);
+    return section(
+        'collectives',
+        'Collective calls',
+        h(
+            'p',
+            { class: 'intro' },
+            'Ranks wait for others, exchange data, and access the file or wait for those that do. The parts in the table ' +
+                'are the mean of a call of a rank, and its standard deviation.',
+        ),
+        rows.length > 0 && [
+            figure({
+                id: 'collectives',
+                title: 'Time inside collective calls, summed over all ranks',
+                message: message(collectives),
+                height: 80 + Math.min(rows.length, maxRows) * 30,
+                build: () => build(rows.slice(0, maxRows)),
+            }).element,
+            operationTable(rows),
+        ],
+        leftOut(collectives),
+    );
+}
