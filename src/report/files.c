@@ -9,36 +9,6 @@
 #include "log/stats.h"
 #include "summary/summary.h"
 
-// --- columns of the heat map
-
-// Each rank has its own column; without MPI, each process in the order of start.
-static int assign_columns(struct files *files) {
-    const struct log *log = files->log;
-    size_t count = log_process_count(log), others = 0;
-    struct order *order = malloc((count + 1) * sizeof *order);
-    files->position = calloc(count + 1, sizeof *files->position);
-    if (!order || !files->position) {
-        free(order);
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct log_process *process = log_process_at(log, i);
-        if (process->has_rank) {
-            files->position[i] = (uint32_t)process->rank;
-            if ((uint64_t)process->rank + 1 > files->positions) files->positions = (uint64_t)process->rank + 1;
-        } else if (summary_counts_process(log, process)) {
-            order[others++] = (struct order){~process->start_ns, i}; // the earliest first
-        }
-    }
-    order_sort(order, others);
-    for (size_t i = 0; i < others; i++) files->position[order[i].index] = (uint32_t)i;
-    if (others > files->positions) files->positions = others;
-    files->group = (files->positions + FILES_HEAT - 1) / FILES_HEAT;
-    if (!files->group) files->group = 1;
-    free(order);
-    return 0;
-}
-
 // --- selection of the files
 
 int files_init(struct files *files, struct log *log) {
@@ -47,7 +17,9 @@ int files_init(struct files *files, struct log *log) {
     files->row_of = calloc(log_file_count(log) + 1, sizeof *files->row_of);
     RETURN_IF(!files->sum || !files->row_of, -ENOMEM);
     FORWARD(log_images_find(&files->images, log));
-    return assign_columns(files);
+    FORWARD(process_places_find(&files->places, &files->images));
+    files->group = files->places.count ? (files->places.count + FILES_HEAT - 1) / FILES_HEAT : 1;
+    return 0;
 }
 
 void files_free(struct files *files) {
@@ -58,7 +30,7 @@ void files_free(struct files *files) {
     free(files->sum);
     file_times_free(&files->times);
     free(files->row_of);
-    free(files->position);
+    process_places_free(&files->places);
     log_record_store_free(&files->records);
     log_images_free(&files->images);
     lookup_free(&files->users);
@@ -92,7 +64,7 @@ static int choose(struct files *files) {
 // --- times
 
 static size_t column_of(const struct files *files, size_t process) {
-    size_t column = files->position[process] / files->group;
+    size_t column = files->places.place[process] / files->group;
     return column < FILES_HEAT ? column : FILES_HEAT - 1;
 }
 

@@ -5,6 +5,7 @@
 #include "log/images.h"
 #include "log/record_store.h"
 #include "report/file_times.h"
+#include "report/process_places.h"
 
 enum { FILES_SHOWN = 100, FILES_HEAT = 64 };
 
@@ -41,9 +42,8 @@ struct files {
     uint32_t *row_of;      // by index in the log's table: index in `row` + 1, 0: none; set when the files are selected
     struct files_row *row; // most time first
     size_t rows;
-    uint64_t left_out;  // number of used files that are not shown
-    uint32_t *position; // by index in the log's table: column of a process before grouping
-    uint64_t positions;
+    uint64_t left_out;               // number of used files that are not shown
+    struct process_places places;    // columns of the heat map before grouping
     uint64_t group;                  // processes per column
     struct log_record_store records; // until the files are selected
     struct log_images images;

@@ -40,7 +40,7 @@ static void common_json(const struct counters_common *common, struct json_out *j
 }
 
 static void heat_json(const struct files *files, const struct files_row *row, struct json_out *json) {
-    uint64_t columns = (files->positions + files->group - 1) / files->group;
+    uint64_t columns = (files->places.count + files->group - 1) / files->group;
     const struct files_heat *heat = row->heat[row->of[LAYER_MPIIO] ? FILES_OF_MPIIO : FILES_OF_OTHERS];
     static const char *const key[2] = {"read_bytes", "write_bytes"};
     key_object(json, "heat");

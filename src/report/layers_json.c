@@ -4,6 +4,8 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "base/order.h"
+#include "base/scoped.h"
+#include "log/images.h"
 #include "log/iter.h"
 #include "report/layers.h"
 #include "summary/libraries.h"
@@ -17,29 +19,30 @@ static void who_json(const struct log_process *process, struct json_out *json) {
 
 // --- processes
 
-struct process_order {
-    const struct log_process *process;
-    const struct layer_process *time;
+// Of all images of a process.
+struct process_times {
+    const struct log_process *process; // the last image with calls; NULL: none has any
+    struct layer_process time;
 };
 
 static int compare_times(const void *a, const void *b) {
-    const struct process_order *left = a, *right = b;
-    if (left->time->own_ns != right->time->own_ns) return left->time->own_ns > right->time->own_ns ? -1 : 1;
+    const struct process_times *left = a, *right = b;
+    if (left->time.own_ns != right->time.own_ns) return left->time.own_ns > right->time.own_ns ? -1 : 1;
     return left->process < right->process ? -1 : 1;
 }
 
 static int compare_ranks(const void *a, const void *b) {
-    const struct process_order *left = a, *right = b;
+    const struct process_times *left = a, *right = b;
     int order = log_process_compare(left->process, right->process);
     return order ? order : left->process < right->process ? -1 : 1;
 }
 
-static void process_json(const struct process_order *order, struct json_out *json) {
+static void process_json(const struct process_times *times, struct json_out *json) {
     json_object(json);
-    who_json(order->process, json);
+    who_json(times->process, json);
     key_array(json, "layers");
     for (unsigned layer = LAYER_COUNT - 1; layer > LAYER_NONE; layer--) {
-        const struct layer_time *time = &order->time->of[layer];
+        const struct layer_time *time = &times->time.of[layer];
         if (!time->calls) continue;
         json_object_of(json, m_text("layer", call_layer_name(layer)), m_seconds("inclusive", time->inclusive_ns),
                        m_seconds("exclusive", not_negative(time->exclusive_ns)), m_number("calls", time->calls));
@@ -48,23 +51,45 @@ static void process_json(const struct process_order *order, struct json_out *jso
     json_close(json);
 }
 
-static int processes_json(const struct layers *layers, struct json_out *json, size_t most) {
-    size_t all = log_process_count(layers->log), count = 0;
-    struct process_order *order = malloc((all + 1) * sizeof *order);
-    RETURN_IF(!order, -ENOMEM);
-    for (size_t i = 0; i < all; i++) {
-        bool used = false;
-        for (unsigned layer = 0; layer < LAYER_COUNT; layer++) used = used || layers->process[i].of[layer].calls;
-        if (used) order[count++] = (struct process_order){log_process_at(layers->log, i), &layers->process[i]};
+static void add_image(struct process_times *sum, const struct log_process *image, const struct layer_process *time) {
+    sum->time.own_ns += time->own_ns;
+    for (unsigned layer = 0; layer < LAYER_COUNT; layer++) {
+        if (!time->of[layer].calls) continue;
+        sum->process = image;
+        sum->time.of[layer].inclusive_ns += time->of[layer].inclusive_ns;
+        sum->time.of[layer].exclusive_ns += time->of[layer].exclusive_ns;
+        sum->time.of[layer].calls += time->of[layer].calls;
     }
-    if (count > 1) qsort(order, count, sizeof *order, compare_times);
-    size_t shown = count < most ? count : most;
-    if (shown > 1) qsort(order, shown, sizeof *order, compare_ranks);
+}
+
+// Returns the number of processes with calls.
+static int64_t sum_images(const struct layers *layers, struct process_times *sum) {
+    struct log_images images;
+    int code = log_images_find(&images, layers->log);
+    size_t all = log_process_count(layers->log), count = 0;
+    for (size_t i = 0; i < all && !code; i++) {
+        uint32_t index = images.image[i]->index;
+        add_image(&sum[images.first[index]], images.image[i], &layers->process[index]);
+    }
+    log_images_free(&images);
+    for (size_t i = 0; i < all; i++) {
+        if (sum[i].process) sum[count++] = sum[i];
+    }
+    return code ? code : (int64_t)count;
+}
+
+static int processes_json(const struct layers *layers, struct json_out *json, size_t most) {
+    SCOPED_FREE struct process_times *sum = calloc(log_process_count(layers->log) + 1, sizeof *sum);
+    RETURN_IF(!sum, -ENOMEM);
+    int64_t found = sum_images(layers, sum);
+    RETURN_IF(found < 0, (int)found);
+    size_t count = (size_t)found, shown = count < most ? count : most;
+    qsort(sum, count, sizeof *sum, compare_times);
+    qsort(sum, shown, sizeof *sum, compare_ranks);
     key_array(json, "ranks");
-    for (size_t i = 0; i < shown; i++) process_json(&order[i], json);
+    for (size_t i = 0; i < shown; i++) process_json(&sum[i], json);
     json_close(json);
     key_number(json, "ranks_left_out", count - shown);
-    free(order);
     return 0;
 }
 

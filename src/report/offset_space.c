@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "report/name_list.h"
+#include "summary/summary.h"
 
 enum { ROOM = 2 * SPACE_POINTS };
 
@@ -37,7 +38,8 @@ static void thin_out(struct space *space) {
 }
 
 int space_add(struct space *space, const struct log_event *event) {
-    if (!event->moves || !event->file || !event->raw.has_offset || event->process->is_launcher) return 0;
+    if (!event->moves || !event->file || !event->raw.has_offset) return 0;
+    if (!summary_counts_process(space->log, event->process)) return 0;
     while (space->threads <= event->thread) {
         FORWARD(array_push(space->transfers, space->threads, 0));
     }
@@ -80,19 +82,15 @@ static const struct model_stay *lookup_stay(const struct model *model, const str
     return stay->process == point->process && stay->tid == point->tid ? stay : NULL;
 }
 
-static void point_json(const struct space *space, const struct space_point *point, const struct model_stay *stay,
-                       int file, struct json_out *json) {
-    const struct log_process *process = log_process_find(space->log, point->process);
-    json_array_of(json, m_signed(NULL, stay ? (int64_t)stay->phase + 1 : -1),
-                  m_signed(NULL, stay                           ? (int64_t)stay->rank
-                                 : process && process->has_rank ? process->rank
-                                                                : 0),
+static void point_json(const struct space_point *point, int64_t rank, const struct model_stay *stay, int file,
+                       struct json_out *json) {
+    json_array_of(json, m_signed(NULL, stay ? (int64_t)stay->phase + 1 : -1), m_signed(NULL, rank),
                   m_number(NULL, point->tick), m_number(NULL, point->offset), m_number(NULL, point->size),
                   m_number(NULL, point->is_write), m_signed(NULL, file), m_seconds(NULL, point->start_ns));
 }
 
-int space_json(const struct space *space, const struct model *model, struct json_out *json, size_t most,
-               size_t name_bytes) {
+int space_json(const struct space *space, const struct process_places *places, const struct model *model,
+               struct json_out *json, size_t most, size_t name_bytes) {
     struct report_names files = {.room_bytes = name_bytes};
     uint64_t every = space->every;
     size_t count = space->count;
@@ -110,7 +108,8 @@ int space_json(const struct space *space, const struct model *model, struct json
         if (!is_kept(every, point->thread, point->number)) continue;
         int file = report_names_place(&files, point->file, log_file_at(space->log, point->file)->name);
         if (file == -ENOMEM) code = file;
-        point_json(space, point, lookup_stay(model, point), file, json);
+        const struct log_process *process = log_process_find(space->log, point->process);
+        point_json(point, places->place[process->index], lookup_stay(model, point), file, json);
     }
     json_close(json);
     report_names_json(&files, json, "files");

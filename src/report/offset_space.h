@@ -5,6 +5,7 @@
 #include "base/json_out.h"
 #include "log/event.h"
 #include "model/model.h"
+#include "report/process_places.h"
 
 enum { SPACE_POINTS = 8000 };
 
@@ -36,5 +37,5 @@ int space_add(struct space *space, const struct log_event *event);
 void space_free(struct space *space);
 
 // Writes an object. The model may be NULL: then the points have no phase.
-int space_json(const struct space *space, const struct model *model, struct json_out *json, size_t most,
-               size_t name_bytes);
+int space_json(const struct space *space, const struct process_places *places, const struct model *model,
+               struct json_out *json, size_t most, size_t name_bytes);

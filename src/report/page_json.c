@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/json_keys.h"
+#include "base/scoped.h"
 #include "report/page.h"
 #include "report/phases_json.h"
 
@@ -99,6 +100,27 @@ static void write_devices(const struct page *page, struct json_out *json, size_t
     json_close(json);
 }
 
+// The processes by their places in charts; with MPI the place is the rank, which is name enough.
+static int write_processes(const struct page *page, struct json_out *json, size_t most) {
+    const struct process_places *places = &page->collect.files.places;
+    const struct summary *summary = &page->summary;
+    if (log_world_count(page->source.log)) {
+        json_null(json);
+        return 0;
+    }
+    SCOPED_FREE const struct log_process **process = calloc(places->count + 1, sizeof *process);
+    RETURN_IF(!process, -ENOMEM);
+    for (size_t i = 0; i < summary->row_count; i++) {
+        if (summary->rows[i].counts) process[places->place[summary->rows[i].process->index]] = summary->rows[i].process;
+    }
+    json_array(json);
+    for (size_t i = 0; i < places->count && i < most; i++)
+        json_array_of(json, m_number_if(NULL, process[i], process[i] ? process[i]->pid : 0),
+                      m_text(NULL, process[i] ? summary_program(process[i]) : NULL));
+    json_close(json);
+    return 0;
+}
+
 static void key_list(struct json_out *json, const char *key, const struct text_list *texts) {
     key_texts(json, key, (const char *const *)texts->text, texts->count);
 }
@@ -133,6 +155,7 @@ static const struct section {
         JOB,
         TIMELINE,
         PHASES,
+        PROCESSES,
         SPACE,
         LAYERS,
         FILES,
@@ -152,6 +175,7 @@ static const struct section {
     {"job", JOB, 200, 200 * KIB, true, "job: its lists of processes, ranks and files"},
     {"timeline", TIMELINE, 12000, 600 * KIB, true, "timeline: its shortest pieces"},
     {"phases", PHASES, 500, 300 * KIB, false, "phases: those after the first ones, and the ranks of large ones"},
+    {"processes", PROCESSES, 20000, 200 * KIB, false, "names of processes"},
     {"space", SPACE, SPACE_POINTS, 330 * KIB, false, "space: some of its points"},
     {"layers", LAYERS, 128, 200 * KIB, false, "layers: processes with little time, and trees of calls"},
     {"files", FILES, FILES_SHOWN, 250 * KIB, false, "files: details of more files"},
@@ -186,7 +210,8 @@ static int write_part(void *context, struct json_out *json) {
         if (model) return phases_json(model, json, most);
         json_null(json);
         break;
-    case SPACE: return space_json(&page->collect.space, model, json, most, NAME_BYTES);
+    case PROCESSES: return write_processes(page, json, most);
+    case SPACE: return space_json(&page->collect.space, &page->collect.files.places, model, json, most, NAME_BYTES);
     case LAYERS: return layers_json(&page->collect.layers, &page->summary.tree, json, most);
     case FILES: files_json(&page->collect.files, json, most); break;
     case FILE_LIST: return file_list_json(&page->collect.files, &page->summary, json, most);

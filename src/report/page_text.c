@@ -243,17 +243,21 @@ static int print_layers(const struct page *page, FILE *out) {
         {"LAYER", TABLE_TEXT}, {"INCLUSIVE", TABLE_UNIT}, {"EXCLUSIVE", TABLE_UNIT}, {"CALLS", TABLE_NUMBER}, {0}};
     const struct layers *layers = &page->collect.layers;
     struct layer_time sum[LAYER_COUNT] = {0};
+    const struct log_images *images = &page->summary.images;
+    uint32_t last = UINT32_MAX;
     int64_t processes = 0;
     for (size_t i = 0; i < log_process_count(layers->log); i++) {
+        uint32_t index = images->image[i]->index;
         bool used = false;
         for (unsigned layer = 0; layer < LAYER_COUNT; layer++) {
-            const struct layer_time *time = &layers->process[i].of[layer];
+            const struct layer_time *time = &layers->process[index].of[layer];
             sum[layer].inclusive_ns += time->inclusive_ns;
             sum[layer].exclusive_ns += time->exclusive_ns;
             sum[layer].calls += time->calls;
             used = used || time->calls;
         }
-        processes += used;
+        processes += used && images->first[index] != last; // images of one process are adjacent
+        if (used) last = images->first[index];
     }
     if (!processes) return 0;
     heading(out, "Layers (times are means of the processes, calls are those of all)");

@@ -163,6 +163,16 @@ static int append(struct timeline_spans *spans, const struct timeline_span *span
     return array_push(spans->span, spans->count, *span);
 }
 
+static void add_longest(struct timeline *timeline, const struct timeline_span *span) {
+    struct timeline_span *longest = timeline->longest;
+    size_t at = timeline->longest_count;
+    if (at == TIMELINE_LONGEST && longest[at - 1].best_ns >= span->best_ns) return;
+    if (at == TIMELINE_LONGEST) at--;
+    timeline->longest_count = at + 1;
+    for (; at > 0 && longest[at - 1].best_ns < span->best_ns; at--) longest[at] = longest[at - 1];
+    longest[at] = *span;
+}
+
 static int add_span(struct timeline *timeline, const struct timeline_span *span) {
     if (timeline->alone.count < TIMELINE_ALONE) {
         FORWARD(append(&timeline->alone, span));
@@ -230,6 +240,7 @@ int timeline_add(struct timeline *timeline, const struct log_event *event) {
         .calls = 1,
         .bytes = log_class_moves(event->call->class) ? log_event_bytes(event) : 0,
     };
+    add_longest(timeline, &span);
     return add_span(timeline, &span);
 }
 

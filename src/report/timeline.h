@@ -10,6 +10,7 @@ enum {
     TIMELINE_MAX_ROWS = 256,
     TIMELINE_CELLS = 5000, // pixels of all threads together, unless the width is given
     TIMELINE_ALONE = 6000, // up to this number of calls, each is a span
+    TIMELINE_LONGEST = 24,
 };
 
 // One call, or several in one pixel.
@@ -53,6 +54,8 @@ struct timeline {
     bool *process_shown; // by index in the log's table
     struct timeline_spans longer;
     struct timeline_spans alone;
+    struct timeline_span longest[TIMELINE_LONGEST]; // calls, the longest first; of equal ones the earliest
+    size_t longest_count;
     bool too_many;    // for each call to be a span
     bool from_index;  // no blocks were read
     double *bytes[2]; // [TIMELINE_BINS], read and written

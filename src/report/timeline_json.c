@@ -109,30 +109,49 @@ static void span_json(const struct timeline_span *span, int call, int file, stru
                   m_number(NULL, span->event));
 }
 
-static int spans_json(const struct timeline *timeline, struct json_out *json, const uint32_t *place, size_t most,
-                      size_t name_bytes) {
-    struct timeline_spans spans = {0};
-    struct report_names calls = {.room_bytes = name_bytes}, files = {.room_bytes = name_bytes};
-    int code = gather(timeline, most, &spans);
-    for (size_t i = 0; i < spans.count && !code; i++) spans.span[i].row = place[spans.span[i].row];
-    if (spans.count > 1) qsort(spans.span, spans.count, sizeof *spans.span, compare_spans);
-    key_array(json, "spans");
-    for (size_t i = 0; i < spans.count && !code; i++) {
-        const struct timeline_span *span = &spans.span[i];
+struct span_names {
+    struct report_names calls;
+    struct report_names files;
+};
+
+static int list_json(const struct timeline *timeline, struct json_out *json, const struct timeline_spans *spans,
+                     struct span_names *names) {
+    json_array(json);
+    for (size_t i = 0; i < spans->count; i++) {
+        const struct timeline_span *span = &spans->span[i];
         const struct log_call *call = log_call_find(timeline->log, span->call);
-        int call_place = report_names_place(&calls, span->call, call ? call->name : NULL);
+        int call_place = report_names_place(&names->calls, span->call, call ? call->name : NULL);
         const struct log_file *file =
             span->file < log_file_count(timeline->log) ? log_file_at(timeline->log, span->file) : NULL;
-        int file_place = report_names_place(&files, span->file, file ? file->name : NULL);
-        if (call_place == -ENOMEM || file_place == -ENOMEM) code = -ENOMEM;
+        int file_place = report_names_place(&names->files, span->file, file ? file->name : NULL);
+        RETURN_IF(call_place == -ENOMEM || file_place == -ENOMEM, -ENOMEM);
         span_json(span, call_place, file_place, json);
     }
     json_close(json);
-    report_names_json(&calls, json, "call_names");
-    report_names_json(&files, json, "files");
+    return 0;
+}
+
+static int spans_json(const struct timeline *timeline, struct json_out *json, const uint32_t *place, size_t most,
+                      size_t name_bytes) {
+    struct timeline_spans spans = {0};
+    struct timeline_span longest[TIMELINE_LONGEST];
+    struct span_names names = {.calls.room_bytes = name_bytes, .files.room_bytes = name_bytes};
+    int code = gather(timeline, most, &spans);
+    for (size_t i = 0; i < spans.count && !code; i++) spans.span[i].row = place[spans.span[i].row];
+    if (spans.count > 1) qsort(spans.span, spans.count, sizeof *spans.span, compare_spans);
+    json_key(json, "spans");
+    if (!code) code = list_json(timeline, json, &spans, &names);
+    for (size_t i = 0; i < timeline->longest_count; i++) {
+        longest[i] = timeline->longest[i];
+        longest[i].row = place[longest[i].row];
+    }
+    json_key(json, "longest");
+    if (!code) code = list_json(timeline, json, &(struct timeline_spans){longest, timeline->longest_count}, &names);
+    report_names_json(&names.calls, json, "call_names");
+    report_names_json(&names.files, json, "files");
     key_bool(json, "complete", !timeline->too_many && spans.count == timeline->alone.count && !timeline->rows_left_out);
-    report_names_free(&calls);
-    report_names_free(&files);
+    report_names_free(&names.calls);
+    report_names_free(&names.files);
     free(spans.span);
     return code;
 }

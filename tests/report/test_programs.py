@@ -207,9 +207,12 @@ class Comparison(harness.CommandLineTest):
         """Time in calls of a layer, and the same without the calls below."""
         below, layers = self.told.children(), self.page['layers']
         sums, used = {}, set()
+        by_pid = {}  # a process may execute several programs
         for image in self.told.images:
+            by_pid.setdefault(image['pid'], []).extend(self.told.of_program(image.get('events', [])))
+        for pid, events in by_pid.items():
             times = {}
-            for event in self.told.of_program(image.get('events', [])):
+            for event in events:
                 if self.told.is_part(event):
                     continue
                 row = times.setdefault(event['layer'], [0, 0, 0])
@@ -218,11 +221,11 @@ class Comparison(harness.CommandLineTest):
                     row[index] += value
             if not times:
                 continue
-            used.add(id(image))
+            used.add(pid)
             for layer, row in times.items():
                 sums[layer] = [a + b for a, b in zip(sums.get(layer, [0, 0, 0]), row)]
             shown = [{row['layer']: [ns(row['inclusive']), ns(row['exclusive']), row['calls']] for row in process['layers']}
-                     for process in layers['ranks'] if process['pid'] == image['pid']]
+                     for process in layers['ranks'] if process['pid'] == pid]
             self.assertIn({layer: [row[0], max(row[1], 0), row[2]] for layer, row in times.items()}, shown)
         self.assertEqual(len(layers['ranks']) + layers['ranks_left_out'], len(used))
         for layer, (inclusive, exclusive, calls) in sums.items():
