@@ -16,7 +16,7 @@ import {
     withoutWebGL,
 } from './harness.mjs';
 import { join } from 'node:path';
-import { near } from './numbers.mjs';
+import { near, seconds } from './numbers.mjs';
 
 let page;
 let log;
@@ -284,6 +284,49 @@ test('without MPI the space has time instead of ticks', async () => {
     const { lanes } = json('report', join(folder, 'plain.ioseer')).timeline;
     assert.equal(new Set(lanes.map(({ pid }) => pid)).size, lanes.length, 'each process has one row');
     assert.match(lanes[0].name, /^dd \d+$/);
+    assert.deepEqual(plain.complaints, []);
+    await plain.close();
+});
+
+const cells = (place, column) => texts(place, `#timeline .table tbody tr > :nth-child(${column})`);
+
+test('a process has one name, and the longest calls are those of dump', async () => {
+    const script = 'dd if=/dev/zero of=y bs=512 count=9000; cat y >z; cp z y; cat y z';
+    const many = recordCommand('many', ['sh', '-c', `(${script}) >/dev/null`]);
+    const { processes, busiest } = json('info', many);
+    const launchers = new Set(processes.filter(({ launcher }) => launcher).map(({ pid }) => pid));
+    const names = new Set(busiest.map(({ program, pid }) => `${program} ${pid}`));
+    const plain = await open(report(many), {}, withoutWebGL);
+    await drawAll(plain);
+    const labels = async (id, ...keys) =>
+        Object.values(await option(plain, id, ...keys))
+            .flat()
+            .flatMap(({ type, data }) => (type === 'category' ? data : []));
+    const named = [
+        ...(await labels('timeline', 'yAxis')),
+        ...(await labels('layers-ranks', 'yAxis')),
+        ...(await labels('space-process-offset', 'xAxis')),
+        ...(await labels('space-when-process', 'yAxis')),
+        ...(await labels('file-heat', 'xAxis')),
+    ];
+    assert.ok(named.length > 8);
+    for (const name of named) assert.ok(names.has(name), `${name}: not one of ${[...names]}`);
+
+    const { timeline } = json('report', many);
+    assert.equal(timeline.complete, false, 'some spans are several calls');
+    const slowest = json('dump', many, '--slowest', '200')
+        .filter(({ parent, pid }) => parent === null && !launchers.has(pid))
+        .slice(0, 8);
+    assert.deepEqual(await cells(plain, 1), slowest.map(({ op }) => op));
+    assert.deepEqual(await cells(plain, 4), slowest.map(({ duration }) => seconds(duration)));
+    await plain.locator('#timeline .table tbody tr').first().click();
+    await plain.waitForFunction(
+        ([from, to]) => {
+            const [{ min, max }] = window.ioseerPage.chart('timeline').getOption().xAxis;
+            return max - min < 10 * (to - from) && min <= from && max >= to;
+        },
+        [slowest[0].start, slowest[0].start + slowest[0].duration],
+    );
     assert.deepEqual(plain.complaints, []);
     await plain.close();
 });

@@ -57,7 +57,7 @@ test('reports are made', async () => {
     mkdirSync(data);
     const script =
         `cd '${data}'; dd if=/dev/zero of='${name}' bs=4k count=20; ` +
-        `for i in $(seq 30); do cp '${name}' $i; done; cat *`;
+        `for i in $(seq 30); do cp '${name}' $i; done; cat *; dd if=/dev/zero of=many bs=512 count=7000`;
     const logs = [recordCommand('shell', ['sh', '-c', `(${script}) > /dev/null`]), recordExample('btio')];
     for (const log of logs.filter(Boolean)) {
         const page = await open(report(log), {}, withoutWebGL);
@@ -130,6 +130,53 @@ onEachPage('paper shows everything, and nothing to click on', async (page) => {
         return [place.querySelector('canvas').clientWidth, place.clientWidth];
     });
     assert.ok(back[0] > paperWidth && back[0] === back[1], back.join(' of '));
+});
+
+// The drawn part of a canvas, in pixels.
+function ink(canvas) {
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    let drawn = 0;
+    for (let at = 3; at < data.length; at += 4) drawn += data[at] > 0;
+    return drawn;
+}
+
+onEachPage('charts on paper are complete at once', async (page) => {
+    await page.emulateMedia({ media: 'print' });
+    const charts = await page.evaluate(async (text) => {
+        const measure = new Function(`return ${text}`)();
+        dispatchEvent(new Event('beforeprint'));
+        const places = [...document.querySelectorAll('.chart')].filter((place) => place.checkVisibility());
+        const shown = places.map((place) =>
+            [...place.querySelectorAll('canvas')].filter((canvas) => canvas.checkVisibility()).map(measure),
+        );
+        await new Promise((done) => setTimeout(done, 1000));
+        const later = places.map(({ id }) =>
+            measure(window.ioseerPage.chart(id.replace('chart-', '')).renderToCanvas({ pixelRatio: 2 })),
+        );
+        dispatchEvent(new Event('afterprint'));
+        return places.map(({ id }, at) => ({ id, shown: shown[at], later: later[at] }));
+    }, ink.toString());
+    await page.emulateMedia({ media: null });
+    assert.ok(charts.length > 4);
+    for (const { id, shown, later } of charts) {
+        assert.equal(shown.length, 1, `${id}: Chromium prints one canvas only`);
+        assert.ok(later > 0 && Math.abs(shown[0] - later) <= 0.001 * later, `${id}: ${shown[0]} of ${later}`);
+    }
+});
+
+onEachPage('tables on paper keep their heads, and say what they leave out', async (page) => {
+    await page.emulateMedia({ media: 'print' });
+    const heads = await page
+        .locator('button.sort')
+        .evaluateAll((buttons) => [...new Set(buttons.map((button) => getComputedStyle(button).display))]);
+    assert.deepEqual(heads, ['contents'], 'Chromium does not repeat buttons in the head of a table');
+    const notes = await page.locator('.table').evaluateAll((tables) =>
+        tables
+            .filter((table) => [...table.querySelectorAll('.more button')].length > 0)
+            .map((table) => table.querySelector('.on-paper')?.checkVisibility() && table.innerText),
+    );
+    assert.ok(notes.every((text) => /The first [\d,]+ of [\d,]+\.$/.test(text.trim())), String(notes));
+    await page.emulateMedia({ media: null });
 });
 
 onEachPage('nothing went wrong on the way', (page) => assert.deepEqual(page.complaints, []));

@@ -91,6 +91,11 @@ async function checkTimeline(page, { calls, info }) {
         );
         assert.ok(Math.abs(total - moved(calls, name)) <= 1 + 0.001 * moved(calls, name), `${name}: ${total}`);
     }
+    // So are calls that move none.
+    const others = calls.filter(({ class: kind }) => !['read', 'write'].includes(kind)).length;
+    const { data } = series.find(({ name }) => name === 'others') ?? { data: [] };
+    const drawnOthers = sum(data.map(([time], at) => (at % 2 ? (time - data[at - 1][0]) * data[at][1] : 0)));
+    assert.ok(Math.abs(drawnOthers - others) <= 0.001 * others, `${drawnOthers} of ${others} calls`);
     // A call with its own span is where the log says. Ranks may begin calls at the same time.
     const longest = calls.reduce((best, call) => (call.duration > best.duration ? call : best));
     const found = spans

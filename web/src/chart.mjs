@@ -81,6 +81,8 @@ onTheme(() => {
 function defaults() {
     return {
         animation: false,
+        progressive: 0, // all at once: paper does not wait for the next frames
+        progressiveThreshold: Infinity, // no second canvas: paper would have one of the two only
         backgroundColor: 'transparent',
         textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: colour('text') },
     };
@@ -143,16 +145,24 @@ export function drawAll() {
     for (const entry of drawn.values()) if (!entry.chart && entry.place.clientWidth > 0) fit(entry);
 }
 
-// Paper does not scroll, and is narrower than the window.
-addEventListener('beforeprint', () => {
+// Paper does not scroll, and is narrower than the window. It gets copies: ECharts draws some charts on several canvases,
+// of which Chromium prints the last one only.
+export function toPaper() {
     document.body.classList.add('paper');
-    for (const entry of drawn.values()) if (entry.place.clientWidth > 0) fit(entry);
-});
+    for (const entry of drawn.values()) {
+        if (entry.place.clientWidth === 0) continue;
+        fit(entry);
+        const copy = entry.chart.renderToCanvas({ pixelRatio: 2 });
+        copy.style.width = '100%';
+        entry.place.append(copy);
+    }
+}
 
-addEventListener('afterprint', () => {
+export function fromPaper() {
     document.body.classList.remove('paper');
+    for (const { place } of drawn.values()) place.querySelector(':scope > canvas')?.remove();
     for (const entry of drawn.values()) if (entry.chart) fit(entry);
-});
+}
 
 export function chartById(id) {
     return drawn.get(id)?.chart ?? null;

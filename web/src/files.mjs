@@ -1,7 +1,7 @@
 // The files: a table, and the request sizes, strides, ranks and counters of the selected file.
 import { axis, figure, legend, tip, tooltip } from './chart.mjs';
 import { h, replace, section } from './dom.mjs';
-import { bytes, count, path, percent, plural, seconds, shorten, times, unbroken } from './format.mjs';
+import { bytes, capital, count, path, percent, plural, seconds, shorten, times, unbroken } from './format.mjs';
 import { facts, table } from './table.mjs';
 import { classColour, colour } from './theme.mjs';
 
@@ -23,7 +23,7 @@ function allFiles({ files, file_list: list }) {
     ];
 }
 
-function columns(isMpi) {
+function columns(names) {
     const number = (title, value, format) => ({ title, number: true, value, cell: (file) => format(value(file)) });
     const moved = (title, value, time) => ({
         title: `${title}, time`,
@@ -47,7 +47,7 @@ function columns(isMpi) {
             (file) => file.seconds?.write,
         ),
         number('Opens', (file) => file.opens, count),
-        number(isMpi ? 'Ranks' : 'Processes', (file) => file.ranks || file.processes || null, count),
+        number(capital(names.words), (file) => file.ranks || file.processes || null, count),
         number('Metadata time', (file) => file.seconds?.meta ?? null, seconds),
         number('Total time', spent, seconds),
     ];
@@ -64,7 +64,7 @@ function buildSizes({ sizes }) {
         barMaxWidth: 22,
     });
     return {
-        grid: { left: 56, right: 10, top: 34, bottom: 44 },
+        grid: { left: 56, right: 10, top: 34, bottom: 66 },
         legend: legend({ data: ['reads', 'writes'] }),
         tooltip: tooltip({
             trigger: 'axis',
@@ -80,6 +80,9 @@ function buildSizes({ sizes }) {
             data: sizes.labels,
             splitLine: { show: false },
             axisLabel: { rotate: 35, interval: 0, fontSize: 10 },
+            name: 'bytes per request',
+            nameLocation: 'middle',
+            nameGap: 52,
         }),
         yAxis: axis({ type: 'value', minInterval: 1, axisLine: { show: false }, axisLabel: { formatter: count } }),
         series: [series('read', sizes.read, 'reads'), series('write', sizes.write, 'writes')],
@@ -149,34 +152,46 @@ const heatKinds = [
     ['write_bytes', 'Bytes written'],
 ];
 
-function groupName(heat, index, isMpi) {
-    const word = isMpi ? 'rank' : 'process';
-    const first = heat.first + index * heat.ranks;
-    return heat.ranks > 1 ? `${word}s ${first} to ${first + heat.ranks - 1}` : `${word} ${first}`;
+function groupName({ first, ranks }, index, names) {
+    const [from, to] = [first + index * ranks, first + (index + 1) * ranks - 1];
+    if (ranks === 1) return names.at(from);
+    return names.word === 'rank' ? `ranks ${from} to ${to}` : `${names.at(from)} to ${names.at(to)}`;
 }
 
-function buildHeat({ heat }, isMpi) {
-    const groups = heat.seconds.length;
+// The columns: all ranks, or without MPI the processes that used the file.
+function columnsOf(heat, names) {
+    const used = (index) => heatKinds.some(([key]) => heat[key][index] > 0);
+    return [...heat.seconds.keys()].filter((index) => names.word === 'rank' || used(index));
+}
+
+function buildHeat({ heat }, names) {
+    const shown = columnsOf(heat, names);
+    const isMpi = names.word === 'rank';
     const most = heatKinds.map(([key]) => Math.max(...heat[key], 0));
     // Each row is shaded relative to its own largest value, so that the three can be compared.
     const cells = heatKinds.flatMap(([key], row) =>
-        heat[key].map((value, index) => [index, row, most[row] > 0 ? value / most[row] : 0]),
+        shown.map((index, column) => [column, row, most[row] > 0 ? heat[key][index] / most[row] : 0]),
     );
     return {
-        grid: { left: 92, right: 12, top: 6, bottom: 34 },
+        grid: { left: 92, right: 12, top: 6, bottom: isMpi ? 40 : 64 },
         tooltip: tooltip({
-            formatter: ({ value: [index] }) =>
-                tip(groupName(heat, index, isMpi), [
-                    ['time', seconds(heat.seconds[index])],
-                    ['read', bytes(heat.read_bytes[index])],
-                    ['written', bytes(heat.write_bytes[index])],
+            formatter: ({ value: [column] }) =>
+                tip(groupName(heat, shown[column], names), [
+                    ['time', seconds(heat.seconds[shown[column]])],
+                    ['read', bytes(heat.read_bytes[shown[column]])],
+                    ['written', bytes(heat.write_bytes[shown[column]])],
                 ]),
         }),
         xAxis: axis({
             type: 'category',
-            data: Array.from({ length: groups }, (_, index) => heat.first + index * heat.ranks),
+            data: shown.map((index) =>
+                isMpi ? heat.first + index * heat.ranks : shorten(names.at(heat.first + index * heat.ranks), 15),
+            ),
             splitLine: { show: false },
-            name: '',
+            name: isMpi && heat.ranks > 1 ? 'first rank of each group' : names.word,
+            nameLocation: 'middle',
+            nameGap: isMpi ? 24 : 48,
+            axisLabel: { rotate: isMpi || shown.length < 6 ? 0 : 30 },
         }),
         yAxis: axis({
             type: 'category',
@@ -196,26 +211,26 @@ function buildHeat({ heat }, isMpi) {
             {
                 type: 'heatmap',
                 data: cells,
-                itemStyle: { borderColor: colour('surface'), borderWidth: groups > 40 ? 0 : 2 },
+                itemStyle: { borderColor: colour('surface'), borderWidth: shown.length > 40 ? 0 : 2 },
             },
         ],
     };
 }
 
-function heatMessage({ heat }, isMpi) {
+function heatMessage({ heat }, names) {
     const groups = heat.seconds.length;
     const used = heat.seconds.filter((value) => value > 0).length;
     if (used === 0) return 'No process spent time on it.';
     const most = heat.seconds.indexOf(Math.max(...heat.seconds));
-    if (used === 1) return `Only ${groupName(heat, most, isMpi)} used it: ${seconds(heat.seconds[most])}.`;
+    if (used === 1) return `Only ${groupName(heat, most, names)} used it: ${seconds(heat.seconds[most])}.`;
     const mean = heat.seconds.reduce((sum, value) => sum + value, 0) / groups;
-    const unit = isMpi ? 'ranks' : 'processes';
-    const who = heat.ranks > 1 ? `groups of ${count(heat.ranks)} ${unit}` : unit;
+    const who = heat.ranks > 1 ? `groups of ${count(heat.ranks)} ${names.words}` : names.words;
     const isEven = heat.seconds[most] < mean * 1.05;
     const factor = isEven ? 'about as long as the others' : `${times(heat.seconds[most], mean)} the mean`;
     const longest = `${seconds(heat.seconds[most])}, ${factor}`;
     return (
-        `${used} of ${groups} ${who} used it; ${groupName(heat, most, isMpi)} took the longest, ${longest}. ` +
+        `${count(used)} of ${count(groups)} ${who} used it; ` +
+        `${groupName(heat, most, names)} took the longest, ${longest}. ` +
         'Each row is shaded relative to its own largest value.'
     );
 }
@@ -269,10 +284,9 @@ function storage(file) {
     ]);
 }
 
-export function filesSection(document, { actions }) {
+export function filesSection(document, { actions, names }) {
     const { files } = document;
     if (!files || files.length === 0) return section('files', 'Files', h('p', { class: 'quiet' }, 'No files.'));
-    const isMpi = Boolean(document.job.job.mpi);
     const longest = files.reduce((best, file) => (spent(file) > spent(best) ? file : best));
     let chosen = longest;
     const name = h('h3', { class: 'path' });
@@ -288,10 +302,10 @@ export function filesSection(document, { actions }) {
     });
     const heat = figure({
         id: 'file-heat',
-        title: isMpi ? 'Ranks' : 'Processes',
-        message: heatMessage(chosen, isMpi),
+        title: capital(names.words),
+        message: heatMessage(chosen, names),
         height: 170,
-        build: () => buildHeat(chosen, isMpi),
+        build: () => buildHeat(chosen, names),
     });
     const details = h('div', {}, h('div', { class: 'halves' }, sizes.element, lists), heat.element, counters);
     const show = (file) => {
@@ -313,12 +327,12 @@ export function filesSection(document, { actions }) {
         sizes.place.hidden = [...file.sizes.read, ...file.sizes.write].every((number) => number === 0);
         heat.place.hidden = file.heat.seconds.filter((value) => value > 0).length < 2;
         sizes.say(sizeMessage(file));
-        heat.say(heatMessage(file, isMpi));
+        heat.say(heatMessage(file, names));
         sizes.redraw();
         heat.redraw();
     };
     const all = allFiles(document);
-    const list = table(columns(isMpi), all, {
+    const list = table(columns(names), all, {
         caption: 'Files',
         sort: [6, true],
         first: 12,

@@ -1,6 +1,6 @@
 // The findings, the most severe first.
 import { bar, button, h, section } from './dom.mjs';
-import { percent, ranges, seconds, shorten, unbroken } from './format.mjs';
+import { commandWords, count, percent, prose, ranges, seconds, shorten, unbroken } from './format.mjs';
 
 const severities = { high: 'High', medium: 'Medium', low: 'Low' };
 
@@ -24,7 +24,7 @@ async function copy(text, from, place) {
 }
 
 export function command(text) {
-    const code = h('code', {}, text);
+    const code = h('code', {}, commandWords(text));
     const copier = button('Copy', () => copy(text, copier, code), { class: 'copy', 'aria-label': 'Copy the command' });
     return h('div', { class: 'command' }, code, copier);
 }
@@ -40,7 +40,7 @@ function evidence(item, actions) {
             h('span', { class: 'mark' }, `${item.ranks.length === 1 ? 'rank' : 'ranks'} ${ranges(item.ranks)}`),
         item.line && h('span', { class: 'mark code' }, item.line),
     ].filter(Boolean);
-    return h('li', {}, unbroken(item.text), marks.length > 0 && h('span', { class: 'marks' }, marks));
+    return h('li', {}, prose(item.text), marks.length > 0 && h('span', { class: 'marks' }, marks));
 }
 
 function card(finding, index, actions) {
@@ -78,9 +78,9 @@ function card(finding, index, actions) {
             finding.basis &&
                 finding.seconds > 0 && [h('dt', {}, 'Measured as'), h('dd', {}, unbroken(finding.basis))],
             h('dt', {}, 'Why'),
-            h('dd', {}, finding.reason),
+            h('dd', {}, prose(finding.reason)),
             h('dt', {}, 'What to do'),
-            h('dd', { class: 'advice' }, finding.advice),
+            h('dd', { class: 'advice' }, prose(finding.advice)),
             typeof finding.predicted_seconds === 'number' && [
                 h('dt', {}, 'Predicted'),
                 h('dd', {}, `saves ${seconds(finding.predicted_seconds)}`),
@@ -109,6 +109,6 @@ export function findingsSection(document, { actions }) {
         h('p', { class: 'intro' }, 'Ordered by severity and the time at stake; no second is in two findings.'),
         cards.slice(0, firstShown),
         rest.length > 0 &&
-            h('details', { class: 'rest' }, h('summary', {}, `${rest.length} more, with less time at stake`), rest),
+            h('details', { class: 'rest' }, h('summary', {}, `${count(rest.length)} more, with less time at stake`), rest),
     );
 }

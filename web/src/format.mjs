@@ -35,9 +35,21 @@ export function percent(fraction) {
     return `${((fraction < 1 ? Math.min(tenths, 999) : tenths) / 10).toFixed(1)} %`; // 99.97 % is not 100 %
 }
 
-// No line ends between a number and its unit.
+// No line ends between a number and its unit or noun.
 export function unbroken(text) {
-    return text.replace(/(\d) (B|[KMGTPE]iB|s|ms|us|ns|%)(?!\w)/g, '$1\u00a0$2');
+    return text.replace(/(\d) (?=[a-z%])/gi, '$1\u00a0');
+}
+
+// Sentences: no line ends inside an option (--foo) either. Its hyphens must stay what they are, to be copied.
+export function prose(text) {
+    return unbroken(text)
+        .split(/(?<=^|\s)(--?[a-z][\w=-]*)/)
+        .map((part, index) => (index % 2 ? h('span', { class: 'option' }, part) : part));
+}
+
+// A command whose lines end between words only.
+export function commandWords(text) {
+    return text.split(' ').map((word) => h('span', { class: 'word' }, `${word} `));
 }
 
 export function count(value) {

@@ -56,7 +56,7 @@ function timesFigure(ranks) {
         message:
             `${share('io')} in I/O, ${share('communication')} in communication, ` +
             `${share('rest')} in everything else.`,
-        height: Math.min(700, 76 + ranks.length * (ranks.length > 24 ? 14 : 28)),
+        height: Math.min(700, 76 + ranks.length * (ranks.length > 24 ? 14 : 20)),
         build: () => buildTimes(ranks),
     }).element;
 }
@@ -67,7 +67,7 @@ function jobFacts(job) {
         ['Directory', job.cwd && h('code', {}, job.cwd)],
         ['Started', new Date(job.start * 1000).toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'medium' })],
         ['Run time', seconds(job.end - job.start)],
-        ['Host', job.host_count > 1 ? `${job.host} and ${job.host_count - 1} more` : job.host],
+        ['Host', job.host_count > 1 ? `${job.host} and ${count(job.host_count - 1)} more` : job.host],
         ['MPI', job.mpi],
         ['Ranks', job.mpi ? count(job.nprocs) : null],
         ['Job', job.id],
@@ -110,7 +110,7 @@ function coverageTable({ coverage }) {
                     cell: ({ direction }) => (direction === 'read' ? 'read' : 'written'),
                     value: ({ direction }) => direction,
                 },
-                { title: '', cell: ({ what }) => what, value: ({ what }) => what },
+                { title: 'In the log', cell: ({ what }) => what, value: ({ what }) => what },
                 { title: 'Reason', cell: ({ reason }) => reason },
             ],
             rows,
@@ -145,7 +145,7 @@ function lossesOf(job) {
                         value: ({ events }) => events,
                     },
                     { title: 'Bytes', number: true, cell: (loss) => bytes(loss.bytes), value: (loss) => loss.bytes },
-                    { title: 'Process', cell: ({ pid }) => (pid === null ? 'the whole job' : String(pid)) },
+                    { title: 'Process', cell: ({ pid }) => (pid === null ? 'the whole job' : `PID ${pid}`) },
                     { title: 'Note', cell: ({ text }) => text ?? '' },
                 ],
                 job.losses,
@@ -180,7 +180,7 @@ function processTable(processes) {
                 number('PID', 'pid', String),
                 number('Run time', 'run_time', seconds),
                 number('In I/O', 'io_time', seconds),
-                number('Share', 'share', percent),
+                number('Of its run time', 'share', percent),
                 number('Read', 'bytes_read', bytes),
                 number('Written', 'bytes_written', bytes),
                 number('Calls', 'calls', count),
@@ -221,12 +221,12 @@ function hintsOf(files) {
     return h(
         'details',
         {},
-        h('summary', {}, `MPI hints (${rows.length})`),
+        h('summary', {}, `MPI hints (${count(rows.length)})`),
         table(
             [
                 { title: 'Hint', heading: true, cell: ({ name }) => h('code', {}, name), value: ({ name }) => name },
                 { title: 'Value', cell: ({ value }) => h('code', {}, value), value: ({ value }) => value },
-                { title: '', cell: ({ kind }) => kind, value: ({ kind }) => kind },
+                { title: 'Kind', cell: ({ kind }) => kind, value: ({ kind }) => kind },
                 { title: 'File', cell: ({ file }) => h('span', { class: 'path' }, file), value: ({ file }) => file },
             ],
             rows,
@@ -246,7 +246,7 @@ function settingsOf(settings) {
     return h(
         'details',
         {},
-        h('summary', {}, `Environment and settings (${settings.length})`),
+        h('summary', {}, `Environment and settings (${count(settings.length)})`),
         h(
             'ul',
             { class: 'settings' },

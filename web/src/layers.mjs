@@ -1,7 +1,7 @@
 // Where the time goes below the program: per process, per call, and in one call.
 import { axis, figure, legend, timeScale, tip, tooltip } from './chart.mjs';
 import { button, choice, h, printable, replace, section, select } from './dom.mjs';
-import { baseName, bytes, capital, count, percent, plural, seconds, shorten, times } from './format.mjs';
+import { baseName, bytes, capital, count, percent, plural, seconds, shorten, times, unbroken } from './format.mjs';
 import { table } from './table.mjs';
 import { layerColour } from './theme.mjs';
 
@@ -13,8 +13,6 @@ function layersOf(layers) {
     const found = new Set(layers.ranks.flatMap((rank) => rank.layers.map(({ layer }) => layer)));
     return [...found].sort((a, b) => ((order.indexOf(a) + 99) % 99) - ((order.indexOf(b) + 99) % 99));
 }
-
-const rankName = ({ rank, pid }) => (rank === null ? `process ${pid}` : `rank ${rank}`);
 
 // --- choice of exclusive or inclusive time
 
@@ -54,6 +52,8 @@ const layerBars = (names, kind, barMaxWidth, dataOf) =>
 
 // --- per process
 
+const rowHeight = (rows) => (rows > 24 ? 14 : rows > 8 ? 20 : 34);
+
 function barAxis(names, more = {}) {
     return axis({
         type: 'category',
@@ -67,18 +67,19 @@ function barAxis(names, more = {}) {
 
 const timeAxis = (largest) => axis({ type: 'value', axisLine: { show: false }, ...timeScale(largest) });
 
-function buildRanks(layers, kind) {
+function buildRanks(layers, kind, nameOf) {
     const names = layersOf(layers);
     const find = (rank, name) => rank.layers.find(({ layer }) => layer === name);
+    const labels = layers.ranks.map((rank) => shorten(nameOf(rank), 24));
     return {
-        grid: { left: 84, right: 24, top: 34, bottom: 28 },
+        grid: { left: 20 + 6.5 * Math.max(...labels.map(({ length }) => length)), right: 24, top: 34, bottom: 28 },
         legend: legend({ data: names }),
         tooltip: tooltip({
             trigger: 'axis',
             axisPointer: { type: 'shadow' },
             formatter: ([{ dataIndex }]) =>
                 tip(
-                    rankName(layers.ranks[dataIndex]),
+                    nameOf(layers.ranks[dataIndex]),
                     names.map((name) => {
                         const layer = find(layers.ranks[dataIndex], name);
                         return [name, layer && `${seconds(layer[kind])} ${kind}, ${plural(layer.calls, 'call')}`];
@@ -90,12 +91,12 @@ function buildRanks(layers, kind) {
                 ...layers.ranks.map((rank) => rank.layers.reduce((most, layer) => Math.max(most, layer.inclusive), 0)),
             ),
         ),
-        yAxis: barAxis(layers.ranks.map(rankName)),
+        yAxis: barAxis(labels),
         series: layerBars(names, kind, 22, (name) => layers.ranks.map((rank) => find(rank, name)?.[kind] ?? 0)),
     };
 }
 
-function rankMessage({ ranks }) {
+function rankMessage({ ranks }, names) {
     const total = ({ layers }) => layers.reduce((sum, { exclusive }) => sum + exclusive, 0);
     const all = ranks.map(total);
     const mean = all.reduce((sum, value) => sum + value, 0) / all.length;
@@ -107,18 +108,18 @@ function rankMessage({ ranks }) {
     const share = percent(mean > 0 ? top[1] / (mean * all.length) : 0);
     const text = `${share} of the time is spent in ${top[0]} itself.`;
     if (all.length === 1) return text;
-    if (all[most] < mean * 1.05) return `${text} All processes spend about the same time: ${seconds(mean)}.`;
+    if (all[most] < mean * 1.05) return `${text} All ${names.words} spend about the same time: ${seconds(mean)}.`;
     const much = `${seconds(all[most])}, ${times(all[most], mean)} the mean`;
-    return `${text} ${capital(rankName(ranks[most]))} spends the most: ${much}.`;
+    return `${text} ${capital(names.of(ranks[most]))} spends the most: ${much}.`;
 }
 
-function ranksFigure(layers) {
+function ranksFigure(layers, names) {
     return kindFigure({
         id: 'layers-ranks',
-        title: 'Time per layer and process',
-        message: rankMessage(layers),
-        height: Math.min(760, 80 + layers.ranks.length * (layers.ranks.length > 24 ? 14 : 34)),
-        build: (kind) => buildRanks(layers, kind),
+        title: `Time per layer and ${names.word}`,
+        message: rankMessage(layers, names),
+        height: Math.min(760, 80 + layers.ranks.length * rowHeight(layers.ranks.length)),
+        build: (kind) => buildRanks(layers, kind, names.of),
     });
 }
 
@@ -275,19 +276,19 @@ const timelineLink = (root, actions) =>
         class: 'link on-screen',
     });
 
-function treeTable(call, actions) {
+function treeTable(call, { actions, names }) {
     if (!call?.tree?.length) return h('p', { class: 'quiet' }, 'The calls below this one are not known.');
     const [root] = call.tree;
     const below = call.tree.filter(({ parent }) => parent === root.id);
     const inside = below.reduce((sum, { duration }) => sum + duration, 0);
     const words =
-        `${root.op} of ${rankName(call)}, ${seconds(root.duration)} from ${seconds(root.start)} on: ` +
+        `${root.op} of ${names.of(call)}, ${seconds(root.duration)} from ${seconds(root.start)} on: ` +
         (below.length === 0
             ? 'no calls below it.'
             : `${plural(call.tree.length - 1 + (call.tree_cut ?? 0), 'call')} below it, ` +
               `which take ${percent(root.duration > 0 ? Math.min(1, inside / root.duration) : 0)} of its time.`);
     return [
-        h('p', { class: 'message' }, words, ' ', timelineLink(root, actions)),
+        h('p', { class: 'message' }, unbroken(words), ' ', timelineLink(root, actions)),
         h(
             'div',
             { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Tree of the call' },
@@ -313,9 +314,10 @@ function treeTable(call, actions) {
     ];
 }
 
-function treeOf(layers, server, actions) {
+function treeOf(layers, shared) {
+    const { server, actions, names } = shared;
     const place = h('div', { class: 'call' });
-    const show = (call) => replace(place, treeTable(call, actions));
+    const show = (call) => replace(place, treeTable(call, shared));
     const heading = h('h3', {}, 'The tree of one call');
     actions.showCall = async (id, start) => {
         const known = layers.slowest.find((call) => call.id === id);
@@ -324,7 +326,7 @@ function treeOf(layers, server, actions) {
             replace(
                 place,
                 known
-                    ? treeTable(known, actions)
+                    ? treeTable(known, shared)
                     : h(
                           'p',
                           { class: 'quiet' },
@@ -349,7 +351,7 @@ function treeOf(layers, server, actions) {
             'Longest calls',
             layers.slowest.map((call) => [
                 call,
-                `${call.op}, ${rankName(call)}: ${seconds(call.duration)} at ${seconds(call.start)}`,
+                `${call.op}, ${names.of(call)}: ${seconds(call.duration)} at ${seconds(call.start)}`,
             ]),
             layers.slowest[0],
             show,
@@ -358,8 +360,9 @@ function treeOf(layers, server, actions) {
     );
 }
 
-export function layersSection(document, { server, actions }) {
+export function layersSection(document, shared) {
     const { layers } = document;
+    const { names } = shared;
     if (!layers || layers.ranks.length === 0)
         return section('layers', 'Layers', h('p', { class: 'quiet' }, 'No calls.'));
     return section(
@@ -370,7 +373,7 @@ export function layersSection(document, { server, actions }) {
             { class: 'intro' },
             'Exclusive time is the time in a layer itself; inclusive time includes the layers below.',
         ),
-        ranksFigure(layers),
+        ranksFigure(layers, names),
         layers.ranks_left_out > 0 &&
             h(
                 'p',
@@ -379,6 +382,6 @@ export function layersSection(document, { server, actions }) {
             ),
         callsFigure(layers),
         callTable(layers),
-        treeOf(layers, server, actions),
+        treeOf(layers, shared),
     );
 }

@@ -1,5 +1,5 @@
 // The page: reads the data, makes the sections and connects them.
-import { chartById, drawAll, forgetCharts } from './chart.mjs';
+import { chartById, drawAll, forgetCharts, fromPaper, toPaper } from './chart.mjs';
 import { collectivesSection } from './collectives.mjs';
 import { compareSection } from './compare.mjs';
 import { button, h, replace, select } from './dom.mjs';
@@ -8,11 +8,12 @@ import { findingsSection } from './findings.mjs';
 import { baseName, commandLine, percent, shorten } from './format.mjs';
 import { jobSection } from './job.mjs';
 import { layersSection } from './layers.mjs';
+import { processNames } from './names.mjs';
 import { phasesSection } from './phases.mjs';
 import { predictionsSection } from './predictions.mjs';
 import { followDocument, serverOf } from './server.mjs';
 import { summarySection } from './summary.mjs';
-import { startTheme, switchTheme, theme } from './theme.mjs';
+import { setPrinting, startTheme, switchTheme, theme } from './theme.mjs';
 import { timelineSection } from './timeline.mjs';
 
 const version = 1;
@@ -22,9 +23,9 @@ const choices = h('div', { class: 'logs' });
 const name = h('span', { class: 'log-name' });
 
 // Actions connect the parts of the page: each section adds its own, and others call them.
-function context(server) {
+function context(document, server) {
     const nothing = () => {};
-    return { server, actions: { zoomTo: nothing, showPhase: nothing, showFile: nothing, showCall: nothing } };
+    return { server, names: processNames(document), actions: { zoomTo: nothing, showPhase: nothing, showFile: nothing, showCall: nothing } };
 }
 
 // The program and its arguments, without the launcher.
@@ -108,10 +109,10 @@ function show(document, server, all = [document]) {
         );
         return;
     }
-    const shared = context(server);
+    const shared = context(document, server);
     forgetCharts();
     window.document.title = `${shorten(document.title ?? document.log ?? '', 80)} – ioseer`;
-    replace(name, document.title ?? document.log ?? '');
+    replace(name, commandLine(document.job.job.command));
     const wanted = document.pending === undefined ? makers : early;
     const [summary, ...others] = wanted.map((maker) => make(maker, document, shared));
     replace(
@@ -121,6 +122,12 @@ function show(document, server, all = [document]) {
         summary,
         all.length > 1 && make(() => compareSection(all), document, shared),
         others,
+        h(
+            'p',
+            { class: 'on-paper' },
+            'On screen this page also has all rows of the tables, the counters of each file, hints and settings, ' +
+                'and it can be zoomed.',
+        ),
     );
     showLinks();
     page.actions = shared.actions;
@@ -178,6 +185,16 @@ function frame() {
         main,
     );
 }
+
+// Paper shows all findings.
+function print(isPaper) {
+    setPrinting(isPaper);
+    for (const rest of document.querySelectorAll('.rest')) rest.open = isPaper;
+    if (isPaper) toPaper();
+    else fromPaper();
+}
+addEventListener('beforeprint', () => print(true));
+addEventListener('afterprint', () => print(false));
 
 // For the tests, and for the browser's console.
 const page = { chart: chartById, drawAll, actions: null };

@@ -1,6 +1,6 @@
 // The phases of the program's I/O: a table, and their space of tick, process and offset (space.mjs).
 import { button, h, section, swatch } from './dom.mjs';
-import { baseName, bytes, count, percent, plural, rate, seconds, shorten, unbroken } from './format.mjs';
+import { baseName, bytes, capital, count, percent, plural, rate, seconds, shorten, unbroken } from './format.mjs';
 import { spaceFigures } from './space.mjs';
 import { phaseSeriesIndex } from './theme.mjs';
 
@@ -140,18 +140,18 @@ function rowsOf(phases, total, colourOf, actions, attributes) {
     );
 }
 
-const titles = (isMpi) => [
+const titles = (names) => [
     ['Phase'],
-    [isMpi ? 'Ranks' : 'Processes', 1],
+    [capital(names.words), 1],
     ['Operation'],
     ['Initial offset'],
     ['Rep × request', 1],
     ['Weight', 1],
-    ['Time, share', 1],
+    ['Time, of all phases', 1],
     ['Bandwidth', 1],
 ];
 
-function phaseTable({ phases }, isMpi, colourOf, actions) {
+function phaseTable({ phases }, names, colourOf, actions) {
     const total = sum(phases, 'duration');
     const singles = [];
     const blocks = blocksOf(phases);
@@ -182,7 +182,7 @@ function phaseTable({ phases }, isMpi, colourOf, actions) {
             h(
                 'tr',
                 {},
-                titles(isMpi).map(([title, right]) => h('th', { scope: 'col', class: right ? 'number' : null }, title)),
+                titles(names).map(([title, right]) => h('th', { scope: 'col', class: right ? 'number' : null }, title)),
             ),
         ),
         bodies,
@@ -216,6 +216,16 @@ function words({ phases, bytes: all, unphased_bytes: unphased }) {
     return unphased > 0 ? `${text} ${bytes(unphased)} are in no phase.` : text;
 }
 
+// What times and bandwidths are of: the summary has another one.
+function meaning({ summary }, { word, words }) {
+    const text = `The time of a phase is that of the ${word} with the most time in its operations.`;
+    return summary.bandwidth === null
+        ? text
+        : `${text} The bandwidth is the weight divided by it: what all ${words} reach if they transfer at the same ` +
+              `time. Where they take turns, less arrives: ${rate(summary.bandwidth)} in all, ` +
+              'while any of them was in a transfer.';
+}
+
 // What the names in the offsets mean, if there are any.
 function legendOf({ phases }) {
     const ops = phases.flatMap((phase) => phase.ops).filter(moves);
@@ -236,7 +246,7 @@ function legendOf({ phases }) {
     );
 }
 
-export function phasesSection(document, { actions }) {
+export function phasesSection(document, { actions, names }) {
     const { phases } = document;
     if (!phases || phases.phases.length === 0) {
         const why = phases ? 'No I/O, so no phases.' : 'The log is too large to look for phases here.';
@@ -248,9 +258,10 @@ export function phasesSection(document, { actions }) {
         'phases',
         'Phases',
         h('p', { class: 'intro' }, unbroken(words(phases))),
-        phaseTable(phases, Boolean(document.job.job.mpi), colourOf, actions),
+        phaseTable(phases, names, colourOf, actions),
+        h('p', { class: 'quiet' }, unbroken(meaning(document, names))),
         legendOf(phases),
-        spaceFigures(document, actions),
+        spaceFigures(document, { names }),
     );
     actions.showPhase = (id) => {
         const body = [...element.querySelectorAll('tbody:not(.single)')].find(

@@ -121,7 +121,7 @@ function targetTable({ targets, recorded, best }) {
             number('Variation between runs', ({ cv }) => cv, percent),
             number('Runs', ({ runs }) => runs, count),
             {
-                title: '',
+                title: 'Note',
                 cell: ({ predictable, reason }) =>
                     predictable ? (reason ?? '') : `not predictable${reason ? `: ${reason}` : ''}`,
             },

@@ -1,6 +1,6 @@
 // Each transfer as a point of tick (without MPI: time) x process x offset: in 3-D, and as three projections.
 import { axis, byteScale, figure, timeScale, tip, tooltip } from './chart.mjs';
-import { button, h, select, swatch } from './dom.mjs';
+import { button, h, replace, select, swatch } from './dom.mjs';
 import { baseName, bytes, capital, count, plural, ranges, seconds, shorten } from './format.mjs';
 import { colour, phaseColours, phaseSeriesIndex } from './theme.mjs';
 
@@ -16,15 +16,15 @@ function hasWebGL() {
     }
 }
 
-function pointTip(point, files) {
+function pointTip(point, { document: { space }, names }) {
     return tip(point[IS_WRITE] ? 'Write' : 'Read', [
         ['phase', point[PHASE] < 0 ? null : point[PHASE]],
-        ['rank', point[RANK]],
+        [names.word, names.at(point[RANK])],
         ['tick', point[TICK] > 0 ? count(point[TICK]) : null],
         ['start', point[START] === undefined ? null : seconds(point[START])],
         ['offset', `${count(point[OFFSET])} (${bytes(point[OFFSET])})`],
         ['size', bytes(point[SIZE])],
-        ['file', shorten(files[point[FILE]] ?? '', 60)],
+        ['file', shorten(space.files[point[FILE]] ?? '', 60)],
     ]);
 }
 
@@ -48,9 +48,25 @@ function pointSeries(points, document, place, more) {
 const axes = {
     time: { name: 'time', index: START, format: seconds, max: 'dataMax' },
     tick: { name: 'tick', index: TICK, format: count, minInterval: 1, max: 'dataMax' },
-    process: { name: 'process', index: RANK, format: count, minInterval: 1 },
     offset: { name: 'offset', index: OFFSET, format: bytes },
 };
+
+const placesOf = (points) => [...new Set(points.map((point) => point[RANK]))].sort((a, b) => a - b);
+
+// Ranks are numbers. Other processes have names, and only those with points have a place.
+function processAxis(points, names) {
+    if (names.word === 'rank') return { name: 'rank', index: RANK, format: count, minInterval: 1 };
+    const places = placesOf(points);
+    const indexOf = new Map(places.map((place, index) => [place, index]));
+    return {
+        name: 'process',
+        value: (point) => indexOf.get(point[RANK]),
+        data: places.map((place) => shorten(names.at(place), 15)),
+    };
+}
+
+const axisOf = (what, points, { names }) => (what === 'process' ? processAxis(points, names) : axes[what]);
+const placeOn = ({ index, value }) => value ?? ((point) => point[index]);
 
 // --- in 3-D
 
@@ -63,16 +79,17 @@ const scaleOf = (points, { index }) =>
           : {};
 
 // Text needs a large line height: ECharts GL cuts off what is above the line.
-function axis3D({ name, format, minInterval, max }, scale) {
+function axis3D({ name, format, minInterval, max, data }, scale, nameGap = 26) {
     return {
-        type: 'value',
+        type: data ? 'category' : 'value',
+        data,
         name,
-        nameGap: 26,
+        nameGap,
         minInterval,
         max,
         ...scale,
         nameTextStyle: { color: colour('text'), fontSize: 13, lineHeight: 22 },
-        axisLabel: { color: colour('muted'), fontSize: 11, lineHeight: 20, formatter: format, ...scale?.axisLabel },
+        axisLabel: { color: colour('muted'), fontSize: 11, lineHeight: 20, ...(format && { formatter: format }), ...scale?.axisLabel },
         axisLine: { lineStyle: { color: colour('line-strong'), width: 1 } },
         axisTick: { show: false },
         splitLine: { lineStyle: { color: colour('line'), width: 1 } },
@@ -80,19 +97,23 @@ function axis3D({ name, format, minInterval, max }, scale) {
     };
 }
 
-// Where two axes meet there is room for one label.
-function withoutZero(axis) {
+// Where two axes meet there is room for one label. The last label may be close to the one before.
+function withoutEnds(axis, last) {
     const { formatter } = axis.axisLabel;
-    return { ...axis, axisLabel: { ...axis.axisLabel, formatter: (value) => (value === 0 ? '' : formatter(value)) } };
+    const isEnd = (value) => value === 0 || value === last;
+    return { ...axis, axisLabel: { ...axis.axisLabel, formatter: (value) => (isEnd(value) ? '' : formatter(value)) } };
 }
 
-function buildSpace(points, document, view, when) {
-    const { files } = document.space;
+function buildSpace(state, view, width) {
+    const room = Math.min(1, width / 850); // in a narrow window a smaller box leaves as much for the labels
+    const points = state.points();
+    const [x, y, z] = [state.when, 'process', 'offset'].map((what) => axisOf(what, points, state));
+    const place = [x, y, z].map(placeOn);
     return {
-        tooltip: tooltip({ formatter: ({ value }) => pointTip(value.slice(3), files) }),
+        tooltip: tooltip({ formatter: ({ value }) => pointTip(value.slice(3), state) }),
         grid3D: {
-            boxWidth: 190,
-            boxDepth: 100,
+            boxWidth: 190 * room,
+            boxDepth: 100 * room,
             boxHeight: 90,
             viewControl: {
                 ...view,
@@ -109,10 +130,10 @@ function buildSpace(points, document, view, when) {
             environment: 'none',
             postEffect: { enable: false },
         },
-        xAxis3D: withoutZero(axis3D(axes[when], scaleOf(points, axes[when]))),
-        yAxis3D: axis3D(axes.process),
-        zAxis3D: axis3D(axes.offset, scaleOf(points, axes.offset)),
-        series: pointSeries(points, document, (point) => [point[axes[when].index], point[RANK], point[OFFSET]], {
+        xAxis3D: withoutEnds(axis3D(x, scaleOf(points, x)), extent(points, x.index)[1]),
+        yAxis3D: axis3D(y, {}, y.data ? 60 : 26),
+        zAxis3D: axis3D(z, scaleOf(points, z), 46),
+        series: pointSeries(points, state.document, (point) => place.map((on) => on(point)), {
             type: 'scatter3D',
             symbolSize: points.length > 2000 ? 5 : 9,
         }),
@@ -155,10 +176,10 @@ function spaceFigure(state, message) {
     const tool = (text, key, label) => button(text, () => turn(key), { 'aria-label': label, title: label });
     const space = figure({
         id: 'space',
-        title: `${capital(state.when)} × process × offset`,
+        title: `${capital(state.when)} × ${state.names.word} × offset`,
         message,
         height: 480,
-        build: () => buildSpace(state.points(), state.document, view, state.when),
+        build: (width) => buildSpace(state, view, width),
         controls: h(
             'div',
             { class: 'tools', role: 'group', 'aria-label': 'Rotate the chart' },
@@ -184,24 +205,28 @@ function spaceFigure(state, message) {
 
 // --- projections
 
-function buildSide(points, document, [across, up]) {
-    const side = (what) =>
+function buildSide(state, whats) {
+    const points = state.points();
+    const [x, y] = whats.map((what) => axisOf(what, points, state));
+    const place = [x, y].map(placeOn);
+    const side = (what, axisLabel, nameGap) =>
         axis({
-            type: 'value',
+            type: what.data ? 'category' : 'value',
+            data: what.data,
             name: what.name,
             minInterval: what.minInterval,
             splitNumber: 4,
             nameLocation: 'middle',
-            nameGap: 28,
-            axisLabel: { formatter: what.format },
+            nameGap,
             ...scaleOf(points, what),
+            axisLabel: { formatter: what.format, ...scaleOf(points, what).axisLabel, ...axisLabel },
         });
     return {
-        grid: { left: 64, right: 14, top: 12, bottom: 46 },
-        tooltip: tooltip({ formatter: ({ value }) => pointTip(value.slice(2), document.space.files) }),
-        xAxis: side(axes[across]),
-        yAxis: { ...side(axes[up]), nameGap: 50 },
-        series: pointSeries(points, document, (point) => [point[axes[across].index], point[axes[up].index]], {
+        grid: { left: y.data ? 118 : 64, right: 14, top: 12, bottom: x.data ? 96 : 46 },
+        tooltip: tooltip({ formatter: ({ value }) => pointTip(value.slice(2), state) }),
+        xAxis: side(x, x.data && { rotate: 40 }, x.data ? 76 : 28),
+        yAxis: side(y, {}, y.data ? 100 : 50),
+        series: pointSeries(points, state.document, (point) => place.map((on) => on(point)), {
             type: 'scatter',
             clip: false,
             symbolSize: points.length > 2000 ? 3 : 6,
@@ -212,10 +237,10 @@ function buildSide(points, document, [across, up]) {
 function sideFigure(state, across, up, message) {
     return figure({
         id: `space-${across === state.when ? 'when' : across}-${up}`,
-        title: `${capital(up)} by ${across}`,
+        title: [up, across].map((what) => (what === 'process' ? state.names.word : what)).join(' by ').replace(/^./, capital),
         message,
         height: 260,
-        build: () => buildSide(state.points(), state.document, [across, up]),
+        build: () => buildSide(state, [across, up]),
     });
 }
 
@@ -228,28 +253,36 @@ function extent(points, index) {
     return [low, high];
 }
 
-function messages(points, when) {
+function messages({ names, when, ...state }) {
+    const points = state.points();
+    const places = placesOf(points);
     const writes = points.filter((point) => point[IS_WRITE]).length;
     const [, lastOffset] = extent(points, OFFSET);
     const { index, format } = axes[when];
     const [first, last] = extent(points, index).map(format);
-    const [firstRank, lastRank] = extent(points, RANK);
-    const who = firstRank === lastRank ? `process ${firstRank}` : `processes ${firstRank} to ${lastRank}`;
+    const isMany = places.length > 3;
+    const ranks = `${names.words} ${places[0]} to ${places.at(-1)}`;
+    const who = !isMany
+        ? places.map(names.at).join(', ')
+        : names.word === 'rank'
+          ? ranks
+          : plural(places.length, names.word, names.words);
     const span = when === 'tick' ? `ticks ${first} to ${last}` : `${first} to ${last}`;
     return {
         space:
             `${plural(writes, 'write')} and ${plural(points.length - writes, 'read')} of ${who}, ` +
             `${span}, offsets up to ${bytes(lastOffset)}.`,
         tick: `When each part of the file is accessed: ${span}.`,
-        process: `Which part of the file each process accesses: ${who}.`,
-        when: 'When each process accesses the file.',
+        process: `Which part of the file each ${names.word} accesses: ${who}.`,
+        when: `When each ${names.word} accesses the file.`,
     };
 }
 
-function legend(document) {
+function legend({ document, points }) {
     const indexOf = phaseSeriesIndex(document.phases);
+    const drawn = new Set(points().map((point) => point[PHASE]));
     const seen = new Map();
-    for (const { id } of document.phases.phases) {
+    for (const { id } of document.phases.phases.filter((phase) => drawn.has(phase.id))) {
         const index = indexOf(id);
         if (!seen.has(index)) seen.set(index, []);
         seen.get(index).push(id);
@@ -258,13 +291,12 @@ function legend(document) {
         const parts = ranges(ids).split(', ');
         return parts.length > 3 ? `${parts.slice(0, 3).join(', ')} …` : parts.join(', ');
     };
-    return h(
-        'div',
-        { class: 'legend' },
+    return [
         h('span', {}, h('span', { class: 'symbol' }, '●'), 'write'),
         h('span', {}, h('span', { class: 'symbol' }, '▲'), 'read'),
         [...seen].map(([index, ids]) => h('span', {}, swatch(`var(--series-${index})`), `phase ${name(ids)}`)),
-    );
+        drawn.has(-1) && h('span', {}, swatch('var(--class-none)'), 'no phase'),
+    ];
 }
 
 function filesByPoints({ points, files }) {
@@ -275,7 +307,7 @@ function filesByPoints({ points, files }) {
         .map(([file, number]) => ({ file, name: files[file] ?? '', number }));
 }
 
-export function spaceFigures(document) {
+export function spaceFigures(document, { names }) {
     const { space } = document;
     if (!space || space.points.length === 0)
         return h('p', { class: 'quiet' }, 'No transfer has an offset, so there is nothing to show.');
@@ -285,13 +317,12 @@ export function spaceFigures(document) {
     const when = space.points.some((point) => point[TICK] > 0) ? 'tick' : 'time';
     const state = {
         document,
+        names,
         when,
         points: () => space.points.filter((point) => shown === null || point[FILE] === shown),
     };
-    const said = messages(state.points(), when);
-    // With one process, two of three dimensions say everything.
-    const [firstRank, lastRank] = extent(space.points, RANK);
-    const isFlat = firstRank === lastRank;
+    const said = messages(state);
+    const isFlat = placesOf(space.points).length === 1;
     const view = !isFlat && hasWebGL() ? spaceFigure(state, said.space) : null;
     view?.element.classList.add('on-screen'); // paper gets the projections
     const sides = [sideFigure(state, when, 'offset', said.tick)];
@@ -300,9 +331,18 @@ export function spaceFigures(document) {
             sideFigure(state, 'process', 'offset', said.process),
             sideFigure(state, when, 'process', said.when),
         );
+    const key = h('div', { class: 'legend' });
+    // With one process, two of three dimensions say everything.
+    const flatten = () => {
+        const hidden = placesOf(state.points()).length === 1;
+        for (const chart of [view, ...sides.slice(1)]) if (chart) chart.element.hidden = hidden;
+        replace(key, legend(state));
+    };
+    flatten();
     const show = (file) => {
         shown = file;
-        const now = messages(state.points(), when);
+        flatten();
+        const now = messages(state);
         view?.say(now.space);
         for (const [index, text] of [now.tick, now.process, now.when].entries()) sides[index]?.say(text);
         for (const chart of [view, ...sides]) chart?.redraw();
@@ -327,7 +367,7 @@ export function spaceFigures(document) {
             'Each point is a transfer.',
             space.sampled && ` One of ${count(space.every)} transfers of a thread is shown.`,
         ),
-        legend(document),
+        key,
         view?.element,
         !isFlat && !view && h('p', { class: 'quiet' }, 'This browser has no WebGL, so only the projections are shown.'),
         h(

@@ -1,6 +1,6 @@
 // What this job did: sentences, three numbers, and what is not known.
 import { bar, h, section } from './dom.mjs';
-import { bytes, percent, plural, rate, seconds, unbroken, unknown } from './format.mjs';
+import { bytes, percent, plural, prose, rate, seconds, unbroken, unknown } from './format.mjs';
 
 function number(id, value, name, detail, parts) {
     const [digits, ...unit] = value.split(' ');
@@ -53,7 +53,7 @@ function numbers({ job, summary }) {
             'Effective bandwidth',
             summary.bandwidth === null
                 ? 'no transfers'
-                : `of all processes together, in the ${seconds(summary.transfer_seconds)} during which data moved`,
+                : `of all processes together, in the ${seconds(summary.transfer_seconds)} with any in a transfer`,
             summary.run_seconds > 0 && [[(summary.transfer_seconds ?? 0) / summary.run_seconds, 'part-io']],
         ),
     );
@@ -68,7 +68,7 @@ function list(title, texts, kind) {
         h(
             'ul',
             {},
-            texts.map((text) => h('li', {}, unbroken(text))),
+            texts.map((text) => h('li', {}, prose(text))),
         ),
     );
 }
@@ -78,7 +78,7 @@ function about(document) {
     const start = new Date(job.start * 1000);
     const parts = [
         Number.isFinite(start.getTime()) && start.toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'short' }),
-        job.host_count > 1 ? `${job.host_count} hosts` : job.host,
+        job.host_count > 1 ? plural(job.host_count, 'host') : job.host,
         job.mpi ? `${job.mpi}, ${plural(job.nprocs, 'rank')}` : plural(job.nprocs, 'process', 'processes'),
         job.exit_status ? `ended with status ${job.exit_status}` : null,
     ];

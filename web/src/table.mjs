@@ -64,6 +64,9 @@ export function table(columns, rows, options = {}) {
             words.length > 0 && h('span', { class: 'quiet' }, `${count(kept.length)} of ${count(rows.length)} match. `),
             !all &&
                 kept.length > first &&
+                h('span', { class: 'on-paper' }, `The first ${count(first)} of ${count(kept.length)}.`),
+            !all &&
+                kept.length > first &&
                 button(`Show all ${count(kept.length)}`, () => {
                     all = true;
                     show();

@@ -41,15 +41,12 @@ export function switchTheme() {
 
 export function startTheme() {
     wish.addEventListener('change', apply);
-    for (const [event, value] of [
-        ['beforeprint', true],
-        ['afterprint', false],
-    ]) {
-        addEventListener(event, () => {
-            printing = value;
-            apply();
-        });
-    }
+    apply();
+}
+
+// Paper is light.
+export function setPrinting(value) {
+    printing = value;
     apply();
 }
 

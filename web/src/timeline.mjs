@@ -1,7 +1,7 @@
 // The timeline: calls by rank and time, the phases above, bandwidth and devices below. All share one window of time.
 import { axis, byteScale, clipRectByRect, figure, timeScale, tip, tooltip } from './chart.mjs';
 import { button, h, printable, replace, section, swatch } from './dom.mjs';
-import { baseName, bytes, count, percent, plural, rate, seconds, shorten } from './format.mjs';
+import { baseName, bytes, capital, count, percent, plural, rate, seconds, shorten, unbroken } from './format.mjs';
 import { table } from './table.mjs';
 import { classColour, colour, phaseColours } from './theme.mjs';
 import { followKeys, followMouse, Window } from './window.mjs';
@@ -16,19 +16,20 @@ const drawOrder = ['none', 'seek', 'meta', 'close', 'open', 'sync', 'read', 'wri
 // --- layout: rows of the chart from top to bottom, in pixels
 
 function layOut(timeline, phaseRows, devices, width) {
-    const left = width < 700 ? 76 : 104;
+    const left = width < 700 ? 90 : 124;
     const lanes = Math.max(1, Math.min(timeline.lanes.length, maxLanes));
     const laneHeight = Math.max(8, Math.min(26, 340 / lanes));
     const rows = [];
     let top = 4;
-    const add = (name, height, gap) => {
-        rows.push({ name, top, height, left, right: 28 });
+    const add = (name, height, gap, device = null) => {
+        rows.push({ name, top, height, left, right: 28, device });
         top += height + gap;
     };
     if (phaseRows > 0) add('phases', phaseRows * 18, 8);
     add('lanes', Math.round(lanes * laneHeight), 48);
     add('bandwidth', 96, 32);
-    for (const device of devices) add(device.name, 56, 32);
+    if (othersMost(timeline) > 0) add('others', 40, 32);
+    for (const device of devices) add('device', 56, 32, device);
     return { rows, height: top };
 }
 
@@ -166,6 +167,17 @@ function bandwidthMost({ bins }) {
     return Math.max(...bins.read_bytes, ...bins.write_bytes, 0) / bins.seconds;
 }
 
+// Calls that move no data, per second.
+function othersSeries({ bins, from }, axes) {
+    const { seconds: step, other_calls: others } = bins;
+    const points = steps(others.map((calls, index) => [from + index * step, step, calls / step]));
+    return area('others', classColour('meta'), points, axes);
+}
+
+function othersMost({ bins }) {
+    return Math.max(...(bins.other_calls ?? []), 0) / bins.seconds;
+}
+
 function deviceMost({ samples }) {
     return Math.max(...samples.map(([, span, read, written]) => (span > 0 ? Math.max(read, written) / span : 0)), 0);
 }
@@ -181,15 +193,16 @@ function deviceSeries(device, axes) {
 
 // --- tooltips of a call, a phase, a moment
 
-function laneName(timeline, lane) {
-    const { name, host } = timeline.lanes[lane] ?? {};
-    return name === undefined ? '' : host ? `${name}, ${host}` : name;
+// Threads of a process are numbered from the second on.
+function laneName(names, lane) {
+    return lane ? names.of(lane) + (lane.name.match(/, thread \d+$/)?.[0] ?? '') : '';
 }
 
-function spanFacts(timeline, span) {
+function spanFacts(timeline, span, names) {
     const [lane, start, duration, , calls, moved, , file] = span;
     return [
-        ['where', laneName(timeline, lane)],
+        ['where', laneName(names, timeline.lanes[lane])],
+        ['host', timeline.lanes[lane]?.host],
         ['calls', calls > 1 ? `${count(calls)}, drawn as one` : null],
         ['start', seconds(start)],
         [calls > 1 ? 'from first to last' : 'duration', seconds(duration)],
@@ -253,20 +266,25 @@ function message(timeline, phases) {
     if (total === 0) return `${scene} No bytes were moved.`;
     const when = seconds(timeline.from + peak * bins.seconds);
     const [read, written] = [bins.read_bytes, bins.write_bytes].map((moved) => rate(moved[peak] / bins.seconds));
-    return `${scene} The most bytes moved at ${when}: ${read} read, ${written} written.`;
+    return (
+        `${scene} The most bytes moved in the ${seconds(bins.seconds)} from ${when} on: ` +
+        `${read} read, ${written} written.`
+    );
 }
 
 // --- the section
 
 // Only the first thread of a process shows the name of the process.
-function laneLabel({ name, pid }, index, lanes) {
-    return printable(index > 0 && lanes[index - 1].pid === pid ? name.replace(/^.*, (?=thread)/, '') : name);
+function laneLabels(lanes, names, length) {
+    return lanes.map((lane, index) => {
+        const name = laneName(names, lane);
+        return shorten(index > 0 && lanes[index - 1].pid === lane.pid ? name.replace(/^.*, (?=thread)/, '') : name, length);
+    });
 }
 
-function yAxes(timeline, devices, layout) {
+function yAxes(timeline, names, layout) {
     const lanesShown = Math.min(timeline.lanes.length, maxLanes);
-    return layout.rows.map(({ name, left }, index) => {
-        const gridIndex = index;
+    return layout.rows.map(({ name, left, device }, gridIndex) => {
         if (name === 'phases') {
             return axis({
                 gridIndex,
@@ -282,18 +300,24 @@ function yAxes(timeline, devices, layout) {
                 gridIndex,
                 type: 'category',
                 inverse: true,
-                data: timeline.lanes.map(laneLabel),
+                data: laneLabels(timeline.lanes, names, Math.floor((left - 14) / 6.2)),
                 splitLine: { show: false },
                 axisLabel: { width: left - 14, overflow: 'truncate', interval: lanesShown > 24 ? 'auto' : 0 },
             });
         }
-        const device = devices[index - layout.bandwidthAt - 1];
+        const titles = {
+            bandwidth: 'Bandwidth of all processes',
+            others: 'Calls that move no data, of all processes',
+            device: `Device ${printable(device?.name)}, used by the whole machine`,
+        };
         return axis({
             gridIndex,
             type: 'value',
-            ...byteScale(device ? deviceMost(device) : bandwidthMost(timeline), device ? 1 : 3, rate),
+            ...(name === 'others'
+                ? { min: 0, splitNumber: 1, axisLabel: { formatter: (calls) => `${count(calls)}/s` } }
+                : byteScale(device ? deviceMost(device) : bandwidthMost(timeline), device ? 1 : 3, rate)),
             axisLine: { show: false },
-            name: device ? `Device ${printable(name)}, used by the whole machine` : 'Bandwidth of all processes',
+            name: titles[name],
             nameLocation: 'end',
             nameGap: 8,
             nameTextStyle: { align: 'left', color: colour('text') },
@@ -313,14 +337,26 @@ function classLegend(timeline) {
     );
 }
 
+const shownLongest = 8;
+
+// Calls, not spans of several. A call in such a span is no longer than the span, nor than the last of the longest calls
+// of all: what is longer than both is known to be among the longest.
 function longestIn(timeline, view) {
-    return timeline.spans
-        .filter((span) => span[1] <= view.to && span[1] + span[2] >= view.from)
+    const isSeen = ([, start, duration]) => start <= view.to && start + duration >= view.from;
+    const longest = timeline.longest ?? [];
+    const seen = timeline.spans.filter(isSeen);
+    const known = new Map(
+        [...longest.filter(isSeen), ...seen.filter((span) => span[4] === 1)].map((span) => [span[8], span]),
+    );
+    const together = seen.reduce((most, span) => (span[4] > 1 ? Math.max(most, span[2]) : most), 0);
+    const least = Math.min(together, longest.at(-1)?.[2] ?? Infinity);
+    return [...known.values()]
+        .filter((span) => span[2] >= least)
         .sort((a, b) => b[2] - a[2])
-        .slice(0, 8);
+        .slice(0, shownLongest);
 }
 
-export function timelineSection(document, { server, actions }) {
+export function timelineSection(document, { server, actions, names }) {
     let { timeline } = document;
     const whole = timeline;
     const devices = busiest(document.devices ?? []);
@@ -329,10 +365,9 @@ export function timelineSection(document, { server, actions }) {
 
     function build(width) {
         layout = { ...layOut(whole, phaseRows, devices, width), phaseRows };
-        const names = layout.rows.map(({ name }) => name);
-        const lanesAt = names.indexOf('lanes');
-        const bandwidthAt = layout.rows.length - devices.length - 1;
-        layout.bandwidthAt = bandwidthAt;
+        const at = (name) => layout.rows.findIndex((row) => row.name === name);
+        const lanesAt = at('lanes');
+        const format = timeScale(view.to, view.to - view.from).axisLabel.formatter;
         return {
             grid: layout.rows.map(({ top, height, left, right, name }) => ({
                 top,
@@ -355,8 +390,9 @@ export function timelineSection(document, { server, actions }) {
                     axisLine: { show: false },
                     axisLabel: {
                         show: gridIndex === layout.rows.length - 1 || name === 'lanes',
-                        showMinLabel: gridIndex === layout.rows.length - 1,
-                        ...timeScale(view.to, view.to - view.from).axisLabel,
+                        showMinLabel: true,
+                        showMaxLabel: true,
+                        formatter: (value) => (value === view.to ? seconds(value) : format(value)),
                     },
                     axisPointer: {
                         show: name !== 'phases',
@@ -366,7 +402,7 @@ export function timelineSection(document, { server, actions }) {
                 }),
             ),
             axisPointer: { link: [{ xAxisIndex: 'all' }], triggerTooltip: false },
-            yAxis: yAxes(timeline, devices, layout),
+            yAxis: yAxes(timeline, names, layout),
             dataZoom:
                 whole.lanes.length > maxLanes
                     ? [
@@ -391,11 +427,12 @@ export function timelineSection(document, { server, actions }) {
             }),
             series: [
                 ...(phaseRows > 0
-                    ? [phaseSeries(placed, phaseRows, phaseColours(document.phases), names.indexOf('phases'))]
+                    ? [phaseSeries(placed, phaseRows, phaseColours(document.phases), at('phases'))]
                     : []),
                 ...spanSeries(timeline, lanesAt),
-                ...bandwidthSeries(timeline, bandwidthAt),
-                ...devices.flatMap((device, index) => deviceSeries(device, bandwidthAt + 1 + index)),
+                ...bandwidthSeries(timeline, at('bandwidth')),
+                ...(at('others') < 0 || !timeline.bins.other_calls ? [] : [othersSeries(timeline, at('others'))]),
+                ...layout.rows.flatMap(({ device }, index) => (device ? deviceSeries(device, index) : [])),
             ],
         };
     }
@@ -403,11 +440,11 @@ export function timelineSection(document, { server, actions }) {
     function itemTip(params) {
         if (params.seriesName === 'phases') return phaseTip(placed[params.value[3]].phase);
         const span = timeline.spans[params.value[3]];
-        return tip(spanTitle(timeline, span), spanFacts(timeline, span));
+        return tip(spanTitle(timeline, span), spanFacts(timeline, span, names));
     }
 
     function momentTip(params) {
-        const device = devices[params[0].axisIndex - layout.bandwidthAt - 1];
+        const { device } = layout.rows[params[0].axisIndex];
         const time = params[0].axisValue;
         if (device) return deviceTip(device, time);
         const { bins } = timeline;
@@ -416,6 +453,7 @@ export function timelineSection(document, { server, actions }) {
             ['time', seconds(time)],
             ['read', rate(bins.read_bytes[bin] / bins.seconds)],
             ['written', rate(bins.write_bytes[bin] / bins.seconds)],
+            ['calls without data', bins.other_calls && `${count(bins.other_calls[bin] / bins.seconds)}/s`],
         ]);
     }
 
@@ -433,10 +471,9 @@ export function timelineSection(document, { server, actions }) {
                         spanTitle(timeline, span),
                     ),
             },
-            { title: 'Where', cell: (span) => timeline.lanes[span[0]]?.name ?? '' },
+            { title: capital(names.word), cell: (span) => laneName(names, timeline.lanes[span[0]]) },
             { title: 'Start', number: true, cell: (span) => seconds(span[1]) },
             { title: 'Duration', number: true, cell: (span) => seconds(span[2]) },
-            { title: 'Calls', number: true, cell: (span) => count(span[4]) },
             { title: 'Bytes', number: true, cell: (span) => bytes(span[5]) },
             {
                 title: 'File',
@@ -452,7 +489,7 @@ export function timelineSection(document, { server, actions }) {
         {
             caption: 'The longest calls in view',
             captionShown: true,
-            onChoose: (span) => actions.showCall(span[8], span[1], timeline),
+            onChoose: ([, start, duration]) => actions.zoomTo(start - duration, start + 2 * duration),
         },
     );
 
@@ -466,15 +503,21 @@ export function timelineSection(document, { server, actions }) {
         timer = setTimeout(settle, 150);
     });
 
+    function sayShown() {
+        const calls = longestIn(timeline, view);
+        const text =
+            `Showing ${seconds(view.from)} to ${seconds(view.to)} of ${seconds(whole.to)}.` +
+            (timeline.complete ? '' : ' Short calls are drawn together; the number of calls is in their tip.') +
+            (calls.length > 0 || server ? '' : ' All calls in view are drawn together; "ioseer view" shows each of them.');
+        replace(shown, unbroken(text));
+        longest.element.hidden = calls.length === 0;
+        longest.update(calls);
+    }
+
     // When the window has stopped moving: says what it shows and, if there is a server, loads the details.
     async function settle() {
         const zoomed = view.to - view.from < (whole.to - whole.from) * 0.999;
-        replace(
-            shown,
-            `Showing ${seconds(view.from)} to ${seconds(view.to)} of ${seconds(whole.to)}.`,
-            !timeline.complete && ' Short calls are drawn together; the number of calls is in their tip.',
-        );
-        longest.update(longestIn(timeline, view));
+        sayShown();
         if (!server) return;
         const mine = ++asked;
         try {
@@ -482,7 +525,7 @@ export function timelineSection(document, { server, actions }) {
             if (mine !== asked || answer === timeline) return;
             timeline = answer;
             chart.redraw();
-            longest.update(longestIn(timeline, view));
+            sayShown();
         } catch (error) {
             replace(shown, `The server did not answer: ${error.message}`);
         }
