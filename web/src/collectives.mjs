@@ -78,7 +78,6 @@ function operationTable(rows) {
             { title: 'Call', heading: true, cell: ({ op }) => h('code', {}, shortName(op)), value: ({ op }) => op },
             { title: 'File', cell: ({ file }) => (file ? path(file) : unknown), value: ({ file }) => file },
             { title: 'Calls', number: true, cell: (row) => count(row.calls), value: (row) => row.calls },
-            { title: 'Bytes', number: true, cell: (row) => bytes(row.bytes), value: (row) => row.bytes },
             { title: 'Time', number: true, cell: (row) => seconds(row.seconds), value: (row) => row.seconds },
             ...parts.map(([key, name]) => ({
                 title: capital(name),
@@ -102,7 +101,7 @@ function operationTable(rows) {
             },
         ],
         rows,
-        { caption: 'Collective operations', sort: [4, true], first: 8 },
+        { caption: 'Collective operations', sort: [3, true], first: 8 },
     ).element;
 }
 
