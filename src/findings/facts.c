@@ -8,7 +8,6 @@
 
 #include "base/array.h"
 #include "base/err.h"
-#include "base/hash.h"
 
 // Whether the file system is in memory.
 static bool is_memory(const struct log_file *file) {
@@ -32,6 +31,7 @@ int facts_init(struct facts *facts, struct log *log) {
     facts->is_stat = calloc((size_t)log_call_ids(log) + 1, sizeof *facts->is_stat);
     RETURN_IF(!facts->process || !facts->file || !facts->is_stat, -ENOMEM);
     FORWARD(log_images_find(&facts->images, log));
+    FORWARD(meetings_init(&facts->meetings, log));
     for (size_t i = 0; i < facts->processes; i++) facts->process[i].process = log_process_at(log, i);
     for (uint32_t id = 0; id < log_call_ids(log); id++) {
         const struct log_call *call = log_call_find(log, id);
@@ -69,7 +69,7 @@ void facts_free(struct facts *facts) {
     lookup_free(&facts->grain_of);
     lookup_free(&facts->cell_of);
     lookup_free(&facts->trail_of);
-    lookup_free(&facts->meeting_of);
+    meetings_free(&facts->meetings);
     wall_free(&facts->wall);
 }
 
@@ -320,31 +320,14 @@ static int add_mpi(struct facts *facts, const struct log_event *event, struct fa
     return 0;
 }
 
-// Which open file of which communicator this is. If it is not known, that of all ranks is assumed.
-static int open_meeting(struct facts *facts, const struct log_event *event, struct facts_use *use) {
-    const struct communicator *comm = event->comm;
-    use->meeting = use->round = 0;
-    if ((comm ? comm->local.size : log_event_attribute(event, ATTRIBUTE_COMM_SIZE)) == 1) return 0;
-    uint64_t key = hash_add(use->file, event->process->world);
-    if (comm) {
-        key = hash_bytes(hash_add(key, comm->local.size), comm->local.members.at,
-                         (size_t)(comm->local.members.end - comm->local.members.at));
-        key = hash_add(key, comm->local.hash);
-    }
-    uint32_t at = lookup_find(&facts->meeting_of, key);
-    if (at == LOOKUP_NONE) {
-        at = (uint32_t)facts->wall.meetings;
+static int meet(struct facts *facts, const struct log_event *event, struct wall_call *call) {
+    struct meeting_turn turn;
+    FORWARD(meetings_enter(&facts->meetings, event, &turn));
+    if (turn.size < 2) return 0;
+    while (facts->wall.meetings <= turn.meeting)
         FORWARD(array_push(facts->wall.meeting, facts->wall.meetings, (struct wall_meeting){0}));
-        FORWARD(lookup_set(&facts->meeting_of, key, at));
-    }
-    use->meeting = at + 1;
-    return 0;
-}
-
-static int meet(struct facts *facts, const struct log_event *event, struct facts_use *use, struct wall_call *call) {
-    if (event->call->class == CLASS_OPEN) FORWARD(open_meeting(facts, event, use));
-    call->meeting = use->meeting;
-    call->round = use->round++;
+    call->meeting = turn.meeting + 1;
+    call->round = turn.turn;
     return 0;
 }
 
@@ -486,7 +469,7 @@ int facts_add(struct facts *facts, const struct log_event *event) {
     FORWARD(facts_use_of(facts, event, file, &use));
     struct facts_traits traits = {0};
     FORWARD(add_traits(facts, event, file, use, &traits));
-    if (use && file && traits.collective) FORWARD(meet(facts, event, use, &call));
+    if (traits.collective) FORWARD(meet(facts, event, &call));
     if (file) storage = file->storage + 1;
     if (use) FORWARD(facts_grain_of(facts, use, traits, storage, &call.grain));
     if (call.grain != WALL_NO_GRAIN) facts_grain_add(facts, call.grain, log_event_bytes(event), event->duration_ns);

@@ -191,7 +191,6 @@ struct facts_use {
     uint32_t thread;          // that made the first request, + 1; 0: none
     struct facts_trail trail; // of that thread
     struct facts_trail all;   // of all threads, if there are several
-    uint32_t meeting, round;  // of the collective calls (findings/wall.h)
     uint32_t count[KIND_COUNT];
     uint64_t view_bytes; // bytes per instance of the file view's type; 0: no view
     uint64_t view_pieces;
@@ -229,7 +228,7 @@ struct facts {
     struct facts_trail *trail; // of threads that are not the first of their use
     size_t trails;
     struct lookup trail_of;   // use and thread -> index in `trail`
-    struct lookup meeting_of; // file and communicator -> index in `wall.meeting`
+    struct meetings meetings; // of the collective calls
     struct facts_cell *cell;
     size_t cells;
     struct lookup cell_of;            // storage and traits -> index in `cell`
