@@ -22,7 +22,7 @@ static int moved_again(struct findings *findings, struct finding *finding, unsig
     }
     struct find_taken taken = find_taken(findings);
     if (!taken.file) return 0;
-    if (slow_ns * 2 < taken.ns) finding->is_low = true; // a copy in memory
+    if (slow_ns * 2 < taken.ns) finding->low = "these calls are served from memory";
     *file = taken.file;
     const struct facts_sum *sum = &taken.file->request[direction];
     uint64_t again = direction ? taken.file->for_nothing : taken.file->again[FACTS_READ];

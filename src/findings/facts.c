@@ -306,13 +306,22 @@ static int add_view(struct facts *facts, const struct log_event *event, struct f
     return 0;
 }
 
+// Processes that open the file together; 0: unknown.
+static uint64_t comm_size(const struct log_event *event) {
+    return event->comm ? event->comm->local.size : log_event_attribute(event, ATTRIBUTE_COMM_SIZE);
+}
+
+static bool is_collective(const struct log_call *call, const struct facts_use *use) {
+    return call->traits & CALL_COLLECTIVE && !(use && use->is_alone);
+}
+
 static int add_mpi(struct facts *facts, const struct log_event *event, struct facts_use *use) {
     struct facts_process *process = &facts->process[use->process];
     if (event->raw.error) return 0;
     if (event->filetype) return add_view(facts, event, use);
     if (!log_class_moves(event->call->class)) return 0;
     unsigned direction = event->call->class == CLASS_WRITE;
-    bool collective = event->call->traits & CALL_COLLECTIVE;
+    bool collective = is_collective(event->call, use);
     uint64_t bytes = log_event_bytes(event), pieces = 1;
     if (use->view_bytes) pieces = (uint64_t)((double)bytes / (double)use->view_bytes * (double)use->view_pieces);
     facts_sum_add(&process->mpi[direction][collective], bytes, log_event_busy_ns(event));
@@ -390,9 +399,11 @@ static int add_traits(struct facts *facts, const struct log_event *event, struct
     traits->kind = kind_of(facts, event) & 15;
     if (!file && traits->kind <= KIND_WRITE) traits->kind = KIND_REST; // nothing to compare with
     traits->failed = is_failed(facts, event);
-    traits->collective = event->call->layer == LAYER_MPIIO && event->call->traits & CALL_COLLECTIVE;
+    if (use && file && event->call->layer == LAYER_MPIIO && event->call->class == CLASS_OPEN)
+        use->is_alone = comm_size(event) == 1;
+    traits->collective = event->call->layer == LAYER_MPIIO && is_collective(event->call, use);
     if (is_below_mpi(event)) {
-        traits->below = event->around->traits & CALL_COLLECTIVE ? BELOW_COLLECTIVE : BELOW_INDEPENDENT;
+        traits->below = is_collective(event->around, use) ? BELOW_COLLECTIVE : BELOW_INDEPENDENT;
         traits->sieving = traits->kind == KIND_READ && event->around->class == CLASS_WRITE;
     }
     if (!use || !file || (event->raw.error && traits->kind != KIND_STAT)) return 0;

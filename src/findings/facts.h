@@ -74,7 +74,7 @@ struct facts_traits {
     uint32_t below : 2;      // enum facts_below: the call of MPI-IO that made it
     uint32_t sieving : 1;    // a read that MPI-IO makes in order to write
     uint32_t repeated : 1;   // opens, closes, stats, syncs: not the first of this process and file
-    uint32_t collective : 1; // MPI-IO
+    uint32_t collective : 1; // MPI-IO, by several processes
     uint32_t uncached : 1;   // the process had opened the file with O_DIRECT, O_SYNC or O_DSYNC
 };
 
@@ -187,6 +187,7 @@ struct facts_use {
     uint32_t file;    // the same; `files` of the facts if there is no file, or its name is not known
     bool moved[FACTS_DIRECTIONS];
     bool uncached;
+    bool is_alone;            // MPI-IO opened it for this process only: collective calls wait for nobody
     bool has_threads;         // several make requests
     uint32_t thread;          // that made the first request, + 1; 0: none
     struct facts_trail trail; // of that thread

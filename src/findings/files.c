@@ -78,7 +78,7 @@ static int say_slow_file(struct findings *findings, struct finding *finding, str
                                direction ? "Write" : "Read", factor);
     find_evidence(
         findings, finding, (struct find_place){.file = slowest->file, .phase = find_phase(findings, direction)},
-        "%s of %s, %s each; similar requests of the median file take %s",
+        "%s of %s, %s; similar requests of the median file take %s",
         human_count(slowest->sum.calls, find_verb(direction)).text, human_bytes(find_mean(&slowest->sum)).text,
         find_each(&slowest->sum).text, find_each(&middle->sum).text);
     if (slowest->file->storage != middle->file->storage) {

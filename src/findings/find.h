@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/human.h"
@@ -98,7 +99,7 @@ void find_evidence(struct findings *findings, struct finding *finding, struct fi
 // says so, and the finding stays low. A call that does not sleep seldom waits for a processor: then few calls are much
 // slower, which typical times leave out. A call that sleeps, for the storage or for another process, may wait at each
 // wake-up.
-void find_doubt(struct findings *findings, struct finding *finding);
+int find_doubt(struct findings *findings, struct finding *finding);
 
 // The finding's command with its words in capitals replaced (shell_command.c): LOG; FILES by the files of the claims;
 // CLASS and WHO by the class and the process of the finding. NULL if there is no memory.
@@ -106,9 +107,11 @@ const char *find_command(struct findings *findings, const struct finding *findin
 
 static inline uint64_t find_mean(const struct facts_sum *sum) { return sum->calls ? sum->bytes / sum->calls : 0; }
 
-// Mean time of one of these calls.
+// Mean time of one of these calls. What is at stake is less: judge() in findings.c tells that of all findings.
 static inline struct human find_each(const struct facts_sum *sum) {
-    return human_seconds(sum->calls ? sum->ns / (int64_t)sum->calls : 0);
+    struct human each = human_seconds(sum->calls ? sum->ns / (int64_t)sum->calls : 0);
+    strcat(each.text, sum->calls == 1 ? "" : " each on average");
+    return each;
 }
 
 static inline const char *find_verb(unsigned direction) { return direction == FACTS_WRITE ? "write" : "read"; }

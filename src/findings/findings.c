@@ -251,9 +251,25 @@ static double stake_ns(const struct findings *findings) {
 }
 
 static enum finding_severity severity_of(const struct finding *finding) {
-    if (finding->is_low || finding->share < LIMIT_MEDIUM_SHARE || (double)finding->ns < LIMIT_MEDIUM_NS)
+    if (finding->low || finding->share < LIMIT_MEDIUM_SHARE || (double)finding->ns < LIMIT_MEDIUM_NS)
         return FINDING_LOW;
     return finding->share >= LIMIT_HIGH_SHARE ? FINDING_HIGH : FINDING_MEDIUM;
+}
+
+// The sum behind the stake, so that a reader can do it again.
+static void show_sum(struct findings *findings, struct finding *finding) {
+    struct find_taken taken = find_taken(findings);
+    double calls = (double)taken.sum.calls, wall_ns = 0;
+    if (!findings->claims) return;
+    for (size_t i = 0; i < findings->claims; i++) wall_ns += findings->facts->grain[findings->claim[i].grain].wall_ns;
+    struct human each = human_seconds((int64_t)((double)finding->ns / calls + 0.5));
+    struct human mean = human_seconds(taken.sum.ns / (int64_t)taken.sum.calls);
+    bool is_shared = wall_ns * scale_of_ranks(findings->facts) < 0.995 * (double)taken.sum.ns;
+    find_evidence(findings, finding, (struct find_place){0},
+                  is_shared ? "%s %s %s%s; calls in progress together share the time, %s%s is at stake"
+                            : "%s %s %s%s, %s%s is at stake",
+                  human_count(taken.sum.calls, "call").text, taken.sum.calls == 1 ? "takes" : "take", mean.text,
+                  taken.sum.calls == 1 ? "" : " each on average", each.text, taken.sum.calls == 1 ? "" : " of each");
 }
 
 // Returns 1 if the finding is worth telling.
@@ -264,7 +280,11 @@ static int judge(struct findings *findings, struct finding *finding, const char 
     finding->share = (double)finding->ns / run_ns;
     bool is_small = finding->share < LIMIT_LEAST_SHARE || ns < LIMIT_LEAST_NS;
     if (is_small && !finding->loses_data && !finding->without_time) return 0;
-    if (!finding->loses_data && !finding->without_time) find_doubt(findings, finding);
+    show_sum(findings, finding);
+    if (!finding->loses_data && !finding->without_time) FORWARD(find_doubt(findings, finding));
+    if (finding->low)
+        find_evidence(findings, finding, (struct find_place){.process = finding->whose}, "ranked low: %s",
+                      finding->low);
     finding->severity = severity_of(finding);
     finding->command = find_command(findings, finding, log_path);
     RETURN_IF(!finding->title || !finding->basis || !finding->reason || !finding->advice || !finding->command, -ENOMEM);

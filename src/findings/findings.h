@@ -9,7 +9,7 @@
 
 enum finding_severity { FINDING_LOW, FINDING_MEDIUM, FINDING_HIGH };
 
-enum { FINDING_EVIDENCE = 6, FINDING_RANKS = 16 };
+enum { FINDING_EVIDENCE = 8, FINDING_RANKS = 16 };
 
 struct finding_evidence {
     const char *text;
@@ -32,7 +32,7 @@ struct finding {
     enum finding_severity severity;
     struct finding_evidence evidence[FINDING_EVIDENCE];
     size_t evidences;
-    bool is_low;                       // whatever its time
+    const char *low;                   // why it is ranked low, whatever its time; NULL: it is not
     bool loses_data;                   // comes first among those of its severity, however little time it takes
     bool without_time;                 // may take no time in I/O at all
     bool is_waiting;                   // about ranks or processes that wait for others

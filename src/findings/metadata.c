@@ -77,7 +77,7 @@ int find_syncs(struct findings *findings, struct finding *finding) {
     if (!most || !taken.file) return 0;
     struct facts_sum sum = find_taken_of(findings, taken.file);
     finding->class = CLASS_SYNC;
-    finding->title = find_text(findings, "%s of files that had been synced before, %s each",
+    finding->title = find_text(findings, "%s of files that had been synced before, %s",
                                human_count(taken.sum.calls, "sync").text, find_each(&taken.sum).text);
     uint64_t bytes = written_bytes(findings, taken.file);
     const char *each = bytes ? find_text(findings, ", one for %s written", human_bytes(bytes / sum.calls).text) : "";
@@ -144,10 +144,11 @@ static int claim_names(struct findings *findings, struct names *names) {
         bool is_small = names->has_small_files && find_is_request(grain) && is_small_file(find_file(findings, grain));
         if (!is_meta(grain) && !is_small) continue;
         const struct facts_cell *cell = find_cell(findings, grain);
-        facts_sum_join(&names->kind[grain->traits.kind], &grain->sum);
         bool slow = is_slow(cell, find_file(findings, grain));
+        size_t before = findings->claims;
         if (slow) names->slow_ns += grain->left_ns;
         FORWARD(slow ? find_claim_typical(findings, grain) : claim_fast(findings, grain, cell));
+        if (findings->claims > before) facts_sum_join(&names->kind[grain->traits.kind], &grain->sum);
     }
     return 0;
 }
@@ -158,7 +159,7 @@ static void show_names(struct findings *findings, struct finding *finding, const
         unsigned class;
     } kinds[KIND_COUNT] = {[KIND_READ] = {"read", CLASS_READ}, [KIND_WRITE] = {"write", CLASS_WRITE},
                            [KIND_OPEN] = {"open", CLASS_OPEN}, [KIND_CLOSE] = {"close", CLASS_CLOSE},
-                           [KIND_STAT] = {"stat", CLASS_META}, [KIND_META] = {"other call", CLASS_META}};
+                           [KIND_STAT] = {"stat", CLASS_META}, [KIND_META] = {"other metadata call", CLASS_META}};
     int64_t all_ns = 0;
     for (unsigned kind = 0; kind < KIND_COUNT; kind++) all_ns += names->kind[kind].ns;
     for (unsigned kind = 0; kind < KIND_COUNT; kind++) {
@@ -167,7 +168,7 @@ static void show_names(struct findings *findings, struct finding *finding, const
         find_evidence(findings, finding,
                       (struct find_place){.process = find_taken(findings).process,
                                           .line = find_line(findings, kinds[kind].class)},
-                      "%s, %s each", human_count(sum->calls, kinds[kind].noun).text, find_each(sum).text);
+                      "%s, %s", human_count(sum->calls, kinds[kind].noun).text, find_each(sum).text);
     }
 }
 
@@ -187,7 +188,7 @@ int find_metadata(struct findings *findings, struct finding *finding) {
     }
     show_names(findings, finding, &names);
     if (names.slow_ns * 2 < taken.ns) {
-        finding->is_low = true;
+        finding->low = "this storage answers such calls from memory";
         finding->advice = "Nothing, on this storage: it answers from memory. On shared storage each of these calls "
                           "would wait for a server; there, few large files (HDF5, an archive) are faster.";
     } else if (find_is_remote(taken.file)) {

@@ -48,7 +48,7 @@ static void show_calls(struct findings *findings, struct finding *finding) {
         struct find_place place = moves ? find_transfers(findings, is_write) : (struct find_place){0};
         const char *noun = !moves ? "other collective call" : is_write ? "collective write" : "collective read";
         place.file = find_taken(findings).file;
-        find_evidence(findings, finding, place, "%s%s%s, %s each", human_count(kind[i].calls, noun).text,
+        find_evidence(findings, finding, place, "%s%s%s, %s", human_count(kind[i].calls, noun).text,
                       moves ? " of " : "", moves ? human_bytes(find_mean(&kind[i])).text : "",
                       find_each(&kind[i]).text);
     }
@@ -114,7 +114,8 @@ int find_collective_wait(struct findings *findings, struct finding *finding) {
     struct find_taken taken = find_taken(findings);
     if (!findings->claims) return 0;
     // Once is the start of the program, or chance.
-    if (taken.sum.calls < facts->ranks * LIMIT_PATTERN_CALLS / 2) finding->is_low = true;
+    if (taken.sum.calls < facts->ranks * LIMIT_PATTERN_CALLS / 2)
+        finding->low = "few calls, which may be late by chance or at the start of the program";
     const struct facts_process *late = find_late_rank(findings);
     struct human calls = human_count(taken.sum.calls, "call");
     finding->title =

@@ -30,11 +30,13 @@ static double small_part(const struct facts *facts, const struct facts_cell *cel
 }
 
 // The part that calls of another cell, which differs in one trait, do not take. The cells must be apart: the faster
-// three quarters of the one below the slower three quarters of the other.
+// three quarters of the one below the slower three quarters of the other. What is slower by little may be slower
+// because the machine was, while these calls ran.
 static double part_against(const struct facts_cell *cell, const struct facts_cell *other) {
     if (!other || cell->sum.calls < LIMIT_COMPARED_CALLS || other->sum.calls < LIMIT_COMPARED_CALLS) return 0;
     if (facts_at_memory_speed(cell)) return 0;
     if (facts_quantile_ns(cell, 0.25) <= facts_quantile_ns(other, 0.75)) return 0;
+    if ((double)facts_typical_ns(cell) < LIMIT_SLOWER * (double)facts_typical_ns(other)) return 0;
     return facts_part_beyond(cell, (double)facts_typical_ns(other));
 }
 
@@ -90,7 +92,7 @@ static void show_file(struct findings *findings, struct finding *finding, unsign
         place.file = taken.file;
         const struct facts_sum *sum = &taken.file->small[direction];
         if (!sum->calls || (i && finding->class)) continue;
-        find_evidence(findings, finding, place, "%s of %s, %s each", human_count(sum->calls, find_verb(direction)).text,
+        find_evidence(findings, finding, place, "%s of %s, %s", human_count(sum->calls, find_verb(direction)).text,
                       human_bytes(find_mean(sum)).text, find_each(sum).text);
     }
     if (taken.files > 1)
@@ -252,7 +254,7 @@ int find_random(struct findings *findings, struct finding *finding) {
     finding->title =
         find_text(findings, "%s at random offsets, %s on average", human_count(taken.sum.calls, noun_of(finding)).text,
                   human_bytes(find_mean(&taken.sum)).text);
-    find_evidence(findings, finding, place, "%s out of %s of this file do not follow the one before, %s each",
+    find_evidence(findings, finding, place, "%s out of %s of this file do not follow the one before, %s",
                   human_count(sum.calls, "").text, human_count(all.calls, noun_of(finding)).text, find_each(&sum).text);
     return 1;
 }
@@ -288,7 +290,7 @@ int find_unaligned(struct findings *findings, struct finding *finding) {
     finding->title = find_text(findings, "%s begin or end inside a block of the file system",
                                human_count(taken.sum.calls, noun_of(finding)).text);
     find_evidence(findings, finding, (struct find_place){.file = taken.file, .phase = find_phase(findings, direction)},
-                  "%s out of %s are not multiples of %s, %s each; compared with %s that are",
+                  "%s out of %s are not multiples of %s, %s; compared with %s that are",
                   human_count(sum.calls, "").text, human_count(all.calls, noun_of(finding)).text,
                   human_bytes(taken.file->file->block_size ? taken.file->file->block_size : 4096).text,
                   find_each(&sum).text, human_count(aligned, "call").text);

@@ -1,4 +1,5 @@
 // What runs where: which MPI-IO, which kind of storage, and processes that had to wait for a processor.
+#include <errno.h>
 #include <string.h>
 
 #include "findings/find.h"
@@ -63,7 +64,7 @@ static bool is_sleep(const struct findings *findings) {
     return ns * 2 > find_taken(findings).ns;
 }
 
-void find_doubt(struct findings *findings, struct finding *finding) {
+int find_doubt(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     const struct facts_process *most = NULL;
     double most_ns = find_taken(findings).ns / 2;
@@ -73,9 +74,9 @@ void find_doubt(struct findings *findings, struct finding *finding) {
         most_ns = ns;
         most = &facts->process[i];
     }
-    if (!most || (!finding->is_waiting && !is_sleep(findings))) return;
-    finding->is_low = true;
-    find_evidence(findings, finding, (struct find_place){.process = most},
-                  "in doubt: in this run this process waited %s for a processor, which may be the reason",
-                  human_seconds(most->process->cpu_wait_ns).text);
+    if (!most || (!finding->is_waiting && !is_sleep(findings))) return 0;
+    finding->low = find_text(
+        findings, "in doubt, because a process of it waited %s for a processor in this run, which may be the reason",
+        human_seconds(most->process->cpu_wait_ns).text);
+    return finding->low ? 0 : -ENOMEM;
 }

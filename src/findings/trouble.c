@@ -139,7 +139,7 @@ int find_processors(struct findings *findings, struct finding *finding) {
     }
     if (is_crowded) FORWARD(claim_mpi(findings, part)); // otherwise it is known how long, but not what waited
     finding->without_time = true;
-    finding->is_low = !is_crowded;
+    if (!is_crowded) finding->low = "which calls waited is not known";
     finding->title = is_crowded
                          ? find_text(findings, "%s share %s", human_count(host.ranks, "rank").text,
                                      human_count(host.cpus, "processor").text)

@@ -13,6 +13,10 @@ target = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(target)
 
 
+SUM = re.compile(r'^(?P<calls>[\d,]+) calls? takes? .*?(?P<each>[\d.]+) (?P<unit>s|ms|us)(?: of each)? is at stake$')
+UNITS = {'s': 1, 'ms': 1e-3, 'us': 1e-6}
+
+
 class RulesTest(harness.CommandLineTest):
     def findings(self, log):
         """The findings, by id. Whatever they are, they keep the rules for all of them."""
@@ -29,12 +33,25 @@ class RulesTest(harness.CommandLineTest):
                 self.assertGreaterEqual(finding['share'], 0.01)
             for key in ('title', 'advice', 'reason', 'basis', 'evidence'):
                 self.assertTrue(finding[key], key)
+            self.check_sum(finding)
             for text in (item['text'] for item in finding['evidence']):
                 self.assertNotRegex(text, r'^0 ')
                 for part, of in re.findall(r'([\d,]+) out of ([\d,]+)', text):
                     self.assertLessEqual(int(part.replace(',', '')), int(of.replace(',', '')), text)
             self.check(finding, log)
         return findings
+
+    def check_sum(self, finding):
+        """A reader can do the sum behind the stake again, and is told why a large stake is ranked low."""
+        texts = [item['text'] for item in finding['evidence']]
+        if finding['seconds']:
+            found = [match for match in map(SUM.search, texts) if match]
+            self.assertEqual(len(found), 1, texts)
+            calls, each = int(found[0]['calls'].replace(',', '')), float(found[0]['each']) * UNITS[found[0]['unit']]
+            self.assertAlmostEqual(calls * each, finding['seconds'], delta=0.006 * finding['seconds'] + 1e-9 * calls)
+        by_time = finding['seconds'] >= 0.01 and finding['share'] >= 0.01
+        if by_time and finding['severity'] == 'low':
+            self.assertTrue(any(text.startswith('ranked low: ') for text in texts), texts)
 
     def check(self, finding, log):
         """The command succeeds, and shows calls, all of the file that it names."""

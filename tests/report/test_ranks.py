@@ -121,6 +121,13 @@ class RanksTest(rules.FindingsTest):
         log = self.run_ranks('late', self.memory(), ranks=PAIR, mpi='openmpi')
         self.assertIn('collective-wait', [finding['id'] for finding in self.findings(log)])
 
+    def test_collective_calls_of_one_rank_wait_for_nobody(self):
+        for mpi in self.programs:
+            with self.subTest(mpi=mpi):
+                log = self.run_ranks('alone', self.memory(), ranks=PAIR, mpi=mpi)
+                self.assertTrue(self.json('dump', '--op', 'MPI_File_write_all', '--json', log))
+                self.assertFalse({finding['id'] for finding in self.findings(log)} & {'collective', 'collective-wait'})
+
     def test_hints_are_for_the_library_that_ran(self):
         advice = []
         for _ in range(5):  # on a busy machine other findings may take the time

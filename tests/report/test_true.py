@@ -110,7 +110,7 @@ class TrueTest(rules.FindingsTest):
                          'for i in range(30):\n    os.write(fd, b"x" * 4096)\n    os.fsync(fd)\n'
                          'for child in others: os.kill(child, 9)', *LATENCY)
         self.assertEqual(told['syncs']['severity'], 'low')
-        self.assertIn('in doubt', told['syncs']['evidence'][-1]['text'])
+        self.assertIn('ranked low: in doubt', told['syncs']['evidence'][-1]['text'])
 
     def test_syncs_of_stdio(self):
         """What a sync is for is not known."""
