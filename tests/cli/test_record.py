@@ -196,6 +196,19 @@ with open('closed', 'w') as out:
             self.assertIn(b'open', file.read())
 
 
+# A program that needs neither a library nor a loader, and can be one.
+MARK = """static long call(long number, long a, long b, long c) {
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+    return result;
+}
+void _start(void) {
+    call(2, (long)"it-ran", 0101, 0600);
+    call(60, 0, 0, 0);
+}
+"""
+
+
 class Blame(harness.CommandLineTest):
     """A message says what is wrong before anything runs."""
 
@@ -247,6 +260,23 @@ class Blame(harness.CommandLineTest):
         check = [c for c in checks if c['name'] == 'program'][0]
         self.assertEqual(check['detail'], '/no/such/interpreter: No such file or directory')
         self.assertEqual(check['fix'], "install it, or correct the script's first line")
+
+    def test_doctor_does_not_run_the_program(self):
+        """Nor what a program names instead of a loader."""
+        if not shutil.which('gcc'):
+            self.skipTest('no gcc')
+        with open(self.path('x.c'), 'w', encoding='ascii') as out:
+            out.write(MARK)
+        for name, options in (('static', ['-static-pie']), ('dynamic', ['-pie']),
+                              ('odd', ['-pie', f'-Wl,--dynamic-linker={self.path("static")}'])):
+            program = self.path(name)
+            harness.run('gcc', '-nostartfiles', '-nostdlib', '-fPIE', *options, '-o', program, self.path('x.c'))
+            done = harness.ioseer('doctor', '--json', program, cwd=self.folder)
+            detail = [c['detail'] for c in json.loads(done.stdout)['checks'] if c['name'] == 'program'][0]
+            self.assertIn('statically' if name == 'static' else 'dynamically', detail)
+            self.assertFalse(os.path.exists(self.path('it-ran')), name)
+        harness.run(self.path('odd'), cwd=self.folder)  # it would run
+        self.assertTrue(os.path.exists(self.path('it-ran')))
 
 
 if __name__ == '__main__':
