@@ -129,6 +129,23 @@ libc.fwrite(b"abc", 1, 3, stream)
 libc.fclose(stream)
 """
 
+# A seek behind the buffer reads a block, even if that ends where the buffer ended; one inside the buffer reads nothing.
+SEEKS = """
+import ctypes
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+open("small", "wb").write(bytes(1000))
+stream = ctypes.c_void_p(libc.fopen(b"small", b"r+"))
+libc.fread(ctypes.create_string_buffer(8), 1, 5, stream)
+libc.fseek(stream, ctypes.c_long(900), 0)
+libc.fseek(stream, ctypes.c_long(500), 0)
+for _ in range(3):
+    libc.fseek(stream, ctypes.c_long(0), 2)
+    libc.fwrite(b"abc", 1, 3, stream)
+    libc.fseek(stream, ctypes.c_long(900), 0)
+libc.fclose(stream)
+"""
+
 # The first process ends before the second one does anything.
 DAEMON = """
 import os
@@ -159,6 +176,11 @@ class Coverage(harness.CommandLineTest):
         self.assertRegex(text, r'(?m)^  recorded +4\.0 KiB +read +in this log, by stdio; the program asked for 5 B$')
         self.assertRegex(text, r'(?m)^  recorded +4\.0 KiB +written +in this log$')
         self.assertNotIn('asynchronous', text)
+
+    def test_of_seeks(self):
+        coverage = self.info(self.record_python(SEEKS))
+        read = 2 * 1000 + sum(1000 + 3 * i + 1003 + 3 * i for i in range(3))  # before the first seek libc knows no range
+        self.assertEqual((coverage['stdio_kernel_read'], coverage['stdio_kernel_write']), (read, 9))
 
     def test_of_what_the_kernel_does_not_count(self):
         log = self.path('test.ioseer')

@@ -297,8 +297,15 @@ void leave_stdio_reopen(struct probe *p, uint32_t call, const char *path, const 
 
 // --- position and buffer
 
-// A seek may flush the buffer, drop it and read a block ahead. How much it read is known if the buffer now holds
-// another range.
+// A seek that leaves the range of the buffer reads a block ahead. `end` is the kernel's position before, after a flush:
+// a buffer of written bytes is empty then. libc does not know the range before the first seek.
+static bool seek_refilled(const struct probe *p, const FILE *stream, uint64_t end, uint64_t logical) {
+    bool has_range = !p->pending && p->read_end && p->file_offset >= 0;
+    uint64_t held = has_range ? (uint64_t)(p->read_end - stream->_IO_buf_base) : 0;
+    return stream->_IO_read_end > stream->_IO_read_base && (logical >= end || logical + held < end);
+}
+
+// A seek may flush the buffer, drop it and read a block ahead.
 void leave_stdio_seek(struct probe *p, uint32_t call, FILE *stream, int result) {
     uint64_t end = event_clock_now();
     struct handle *handle = p->handle;
@@ -315,9 +322,9 @@ void leave_stdio_seek(struct probe *p, uint32_t call, FILE *stream, int result) 
     kernel_wrote(p, p->pending - (bytes_pending(stream) < p->pending ? bytes_pending(stream) : p->pending));
     ask_position(handle, stream->_fileno);
     uint64_t now = position_of(handle);
-    uint64_t buffered = (uint64_t)(stream->_IO_read_end - stream->_IO_read_base);
-    if (buffered && now != old_end) *kernel_bytes(p, 0) += buffered;
     uint64_t logical = now - bytes_left(stream) + bytes_pending(stream);
+    if (seek_refilled(p, stream, old_end, logical))
+        *kernel_bytes(p, 0) += (uint64_t)(stream->_IO_read_end - stream->_IO_read_base);
     remember(handle, stream);
     stdio_unlock(p);
     emit_bytes(p, probe_event(p, call, error ? UINT64_MAX : logical, 0, end), error ? -1 : 0, error);
