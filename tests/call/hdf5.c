@@ -70,6 +70,7 @@ CASE(H5Gclose, H5Gclose(group), EVENT("H5Gclose", "/group"))
 CASE(H5Oopen, H5Oopen(file, "group//data", H5P_DEFAULT), EVENT("H5Oopen", "/group/data"))
 CASE(H5Oclose, H5Oclose(data), EVENT("H5Oclose", "/group/data"))
 CASE(H5Idec_ref, H5Idec_ref(data), EVENT("H5Idec_ref", "/group/data"))
+CASE(H5Ocopy, H5Ocopy(group, "data", file, "group/copy", H5P_DEFAULT, H5P_DEFAULT), EVENT("H5Ocopy", "/group/copy"))
 CASE(H5Ldelete, H5Ldelete(group, "data", H5P_DEFAULT), EVENT("H5Ldelete", "/group/data"))
 CASE(H5Dcreate1, H5Dcreate1(group, "new", H5T_NATIVE_INT, H5Screate_simple(2, dims, NULL), H5P_DEFAULT),
      EVENT("H5Dcreate", "/group/new"))
@@ -335,6 +336,7 @@ static const struct test_case cases[] = {
     ROW(H5Oopen),
     ROW(H5Oclose),
     ROW(H5Idec_ref),
+    ROW(H5Ocopy),
     ROW(H5Ldelete),
     ROW(H5Dcreate1),
     ROW(H5Dcreate2),

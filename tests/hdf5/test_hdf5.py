@@ -64,6 +64,7 @@ class Hdf5Test(CommandLineTest):
         self.compare(found[0][3], found[1][3], has_times)
         self.assertEqual(found[1][0], 0, found[1][2])
         self.printed = found[1][1].decode()
+        self.check_tree(self.json('dump', '--json', self.path('log.ioseer')))
         return self.json('dump', '--json', '--layer', 'hdf5', self.path('log.ioseer'))
 
     def check_tree(self, events):
@@ -328,8 +329,13 @@ class Serial(Hdf5Test):
                            has_times=True)
         made = [e['dataset'] for e in events if e['op'] == 'H5Dcreate']
         self.assertEqual([(d['chunk'], [f['name'] for f in d['filters']]) for d in made], [([20, 20], ['deflate'])])
-        self.same('h5copy', '-i', 'data.h5', '-o', 'copy.h5', '-s', '/group', '-d', '/other', output='copy.h5',
-                  has_times=True)
+        events = self.same('h5copy', '-i', 'data.h5', '-o', 'copy.h5', '-s', '/group', '-d', '/other', output='copy.h5',
+                           has_times=True)
+        copies = {e['id']: e['object'] for e in events if e['op'] == 'H5Ocopy'}
+        self.assertEqual(list(copies.values()), ['/other'])
+        inside = [e for e in self.json('dump', '--json', self.path('log.ioseer')) if e['parent'] in copies]
+        for way in ('read', 'write'):
+            self.assertGreaterEqual(sum(e['result'] for e in inside if e['class'] == way), 4000 * 4)
         self.same('h5dump', 'data.h5')
 
     def test_netcdf(self):
@@ -365,7 +371,24 @@ with open('/proc/self/maps') as maps:
 '''
 
 
+# HDF5 reads the fill value of strings from the file when the recorder asks for the dataset's properties.
+STRINGS = '''
+import h5py
+with h5py.File('strings.h5', 'w') as file:
+    file.create_dataset('s', (4,), dtype=h5py.string_dtype(), chunks=(2,), fillvalue=b'none')[:] = ['one'] * 4
+with h5py.File('strings.h5') as file:
+    print(file['s'].chunks, file['s'][:])
+'''
+
+
 class Python(Hdf5Test):
+    def test_strings(self):
+        if run(PYTHON, '-c', 'import h5py').returncode:
+            self.skipTest('no h5py')
+        events = self.same(PYTHON, '-c', STRINGS, output='strings.h5')
+        opened = [e for e in events if e['op'] == 'H5Oopen' and e['object'] == '/s']
+        self.assertEqual([e['dataset']['chunk'] for e in opened], [[2]] * 2)
+
     def python(self, imports):
         program = TWO_LIBRARIES.format(imports=imports)
         if run(PYTHON, '-c', program, cwd=self.folder, env=OPEN_MPI).returncode:

@@ -117,6 +117,8 @@ static void finish(struct hdf5_probe *p, struct emission *e, bool is_done) {
     if (!p->has_offset && call_table[e->event.call].traits & CALL_HAS_OFFSET) e->extra.flags |= EVENT_NO_OFFSET;
     if (p->shape) emit_attribute(e, ATTRIBUTE_SELECTION, p->shape);
     if (p->is_collective) emit_attribute(e, ATTRIBUTE_COLLECTIVE, 1);
+    // A question after the call may have made HDF5 read, as for a fill value of variable length: inside the call.
+    if (p->thread->writer.clock > e->event.end) e->event.end = p->thread->writer.clock;
     emit_finish(p->thread, &p->frame, e);
     p->thread->inside &= ~(uint32_t)INSIDE;
 }
