@@ -204,12 +204,12 @@ class Hdf5Test(CommandLineTest):
         for row in info['objects']:
             for key in ('read', 'written'):
                 self.assertEqual(row['file_bytes_' + key], objects.get((row['object'], key), 0), row['object'])
-        self.check_tree(log, path_sums)
+        self.check_call_tree(log, path_sums)
         text = self.expect(0, 'info', log).stdout.decode()
         self.assertRegex(text, rf'(?m)^  {layer} +all +{library["calls"]:,} ')
         return library
 
-    def check_tree(self, log, path_sums):
+    def check_call_tree(self, log, path_sums):
         """The call tree of the report has each call under the calls around it, with the sums of all processes."""
         self.expect(0, 'report', '-q', '--json', '-o', self.path('report.json'), log)
         with open(self.path('report.json'), encoding='utf-8') as file:
