@@ -144,7 +144,7 @@ static int claim_names(struct findings *findings, struct names *names) {
         bool is_small = names->has_small_files && find_is_request(grain) && is_small_file(find_file(findings, grain));
         if (!is_meta(grain) && !is_small) continue;
         const struct facts_cell *cell = find_cell(findings, grain);
-        bool slow = is_slow(cell, find_file(findings, grain));
+        bool slow = is_small ? !facts_at_memory_speed(cell) : is_slow(cell, find_file(findings, grain));
         size_t before = findings->claims;
         if (slow) names->slow_ns += grain->left_ns;
         FORWARD(slow ? find_claim_typical(findings, grain) : claim_fast(findings, grain, cell));
@@ -189,6 +189,8 @@ int find_metadata(struct findings *findings, struct finding *finding) {
     show_names(findings, finding, &names);
     if (names.slow_ns * 2 < taken.ns) {
         finding->low = "this storage answers such calls from memory";
+        finding->basis = "time of the calls on names and attributes, and of the requests of small files; what takes "
+                         "longer than twice the median is a pause and left out";
         finding->advice = "Nothing, on this storage: it answers from memory. On shared storage each of these calls "
                           "would wait for a server; there, few large files (HDF5, an archive) are faster.";
     } else if (find_is_remote(taken.file)) {

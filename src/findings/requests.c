@@ -76,6 +76,16 @@ static struct facts_sum sum_of(const struct finding *finding, const struct facts
     return sum;
 }
 
+// The claimed requests, by direction.
+static void sum_claimed(const struct findings *findings, const struct facts_file *file,
+                        struct facts_sum sum[FACTS_DIRECTIONS]) {
+    sum[FACTS_READ] = sum[FACTS_WRITE] = (struct facts_sum){0};
+    for (size_t i = 0; i < findings->claims; i++) {
+        const struct facts_grain *grain = &findings->facts->grain[findings->claim[i].grain];
+        if (!file || find_file(findings, grain) == file) facts_sum_join(&sum[grain->traits.kind], &grain->sum);
+    }
+}
+
 // All small requests of the files with claims: also the few among them that differ in another trait.
 static void sum_small(const struct findings *findings, struct facts_sum sum[FACTS_DIRECTIONS]) {
     sum[FACTS_READ] = sum[FACTS_WRITE] = (struct facts_sum){0};
@@ -87,10 +97,12 @@ static void sum_small(const struct findings *findings, struct facts_sum sum[FACT
 
 static void show_file(struct findings *findings, struct finding *finding, unsigned direction) {
     struct find_taken taken = find_taken(findings);
+    struct facts_sum claimed[FACTS_DIRECTIONS];
+    sum_claimed(findings, taken.file, claimed);
     for (unsigned i = 0; i < FACTS_DIRECTIONS; i++, direction = !direction) {
         struct find_place place = find_transfers(findings, direction);
         place.file = taken.file;
-        const struct facts_sum *sum = &taken.file->small[direction];
+        const struct facts_sum *sum = &claimed[direction];
         if (!sum->calls || (i && finding->class)) continue;
         find_evidence(findings, finding, place, "%s of %s, %s", human_count(sum->calls, find_verb(direction)).text,
                       human_bytes(find_mean(sum)).text, find_each(sum).text);
@@ -113,7 +125,8 @@ static int claim_small(struct findings *findings, struct finding *finding, bool 
     if (!findings->claims) return 0;
     set_class(findings, finding, more_written(findings));
     if (any_assumed)
-        finding->basis = "time of these calls beyond an assumed copy in memory (1 ns per byte); the log has no large "
+        finding->basis = "time of these calls, without pauses, beyond an assumed copy in memory (1 ns per byte); the "
+                         "log has no large "
                          "requests to compare with";
     return 1;
 }
@@ -189,9 +202,7 @@ int find_small_requests(struct findings *findings, struct finding *finding) {
         say_split(findings, finding, direction, &calls);
         return 1;
     }
-    struct facts_sum small[FACTS_DIRECTIONS];
-    sum_small(findings, small);
-    struct facts_sum sum = sum_of(finding, small);
+    struct facts_sum sum = find_taken(findings).sum;
     finding->title = find_text(findings, "%s of %s on average: the calls take longer than their bytes",
                                human_count(sum.calls, finding->class == CLASS_READ    ? "small read"
                                                       : finding->class == CLASS_WRITE ? "small write"
@@ -246,7 +257,8 @@ int find_random(struct findings *findings, struct finding *finding) {
     unsigned direction = more_written(findings);
     set_class(findings, finding, direction);
     if (any_assumed)
-        finding->basis = "time of these calls beyond that of their bytes in large or memory requests; the log has no "
+        finding->basis = "time of these calls, without pauses, beyond that of their bytes in large or memory requests; "
+                         "the log has no "
                          "calls of this size in order, so it is assumed that order is the reason";
     struct find_place place = find_transfers(findings, direction);
     place.file = taken.file;

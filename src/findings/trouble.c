@@ -151,8 +151,8 @@ int find_processors(struct findings *findings, struct finding *finding) {
     }
     if (most) {
         find_evidence(findings, finding, (struct find_place){.process = most},
-                      "runnable but not running: %s of the time of all processes, %s in the one with the most",
-                      human_percent(part).text, human_seconds(most->process->cpu_wait_ns).text);
+                      "runnable but not running: %s in the process with the most, %s of the time of all",
+                      human_seconds(most->process->cpu_wait_ns).text, human_percent(part).text);
     } else {
         find_evidence(findings, finding, (struct find_place){0},
                       "no process of that node may use more; how long they waited is not known");

@@ -164,6 +164,7 @@ static void add_phases(struct table *table, const struct phase_run *run, int64_t
     table_duration(table, run->ns);
     table_percent(table, all_ns > 0 ? (double)run->ns / (double)all_ns : 0);
     table_text(table, run->name ? run->name : "");
+    if (run->files.files > 1) table_append(table, " (%s)", human_count(run->files.files, "file").text);
     table_row(table);
 }
 

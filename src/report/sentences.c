@@ -99,7 +99,8 @@ static uint64_t bytes_of(const struct facts_file *file) {
 }
 
 static void print_part(FILE *out, uint64_t bytes, const struct facts_file *file, const char *how) {
-    if (bytes) fprintf(out, ", %s of that %s", human_percent((double)bytes / (double)bytes_of(file)).text, how);
+    struct human share = human_percent((double)bytes / (double)bytes_of(file));
+    if (bytes) fprintf(out, ", %s of that %s", bytes == bytes_of(file) ? "all" : share.text, how);
 }
 
 // How its bytes moved: how the requests are aligned, and what they move again.
@@ -114,8 +115,10 @@ static void print_pattern(FILE *out, const struct facts_file *file) {
     if (!calls) return;
     fprintf(out, "%s%s by %s", file->stdio_bytes || file->async_bytes ? "; besides, " : ": ",
             human_count(calls, "request").text, human_count(file->users, "process").text);
+    struct human share =
+        unaligned * 1000 < calls ? human_count(unaligned, "") : human_percent((double)unaligned / (double)calls);
     if (calls >= FEWEST_REQUESTS && unaligned && unaligned < calls)
-        fprintf(out, ", %s of them unaligned", human_percent((double)unaligned / (double)calls).text);
+        fprintf(out, ", %s of them unaligned", share.text);
     else if (calls >= FEWEST_REQUESTS)
         fprintf(out, ", %s of them aligned", unaligned ? "none" : "all");
     if (switched > 1) fprintf(out, "; reads and writes alternate %s", human_count(switched, "time").text);
@@ -124,12 +127,15 @@ static void print_pattern(FILE *out, const struct facts_file *file) {
 }
 
 static int add_pattern(struct page *page) {
-    enum { LONGEST_NAME = 80 };
+    enum { LONGEST_NAME = 80, LEAST_PART = 10 }; // one of very many files says nothing
     const struct facts *facts = page->collect.facts;
     const struct facts_file *file = NULL;
-    for (size_t i = 0; i < facts->files; i++)
+    uint64_t all = 0;
+    for (size_t i = 0; i < facts->files; i++) {
+        all += bytes_of(facts->file[i]);
         if (bytes_of(facts->file[i]) > bytes_of(file)) file = facts->file[i];
-    if (!file) return 0;
+    }
+    if (!file || bytes_of(file) < all / LEAST_PART) return 0;
     SCOPED_FREE char *name = short_name(file->file->name, LONGEST_NAME);
     SCOPED_FREE char *pattern = NULL;
     size_t len;
@@ -210,11 +216,11 @@ static int add_losses(struct page *page) {
     FORWARD(add_counted(&page->not_captured, losses, sizeof losses / sizeof losses[0]));
     const uint64_t *mapped = page->summary.coverage.mapped;
     if (mapped[MAPPED_READ])
-        FORWARD(
-            text_list_add(&page->not_captured,
-                          "Through mapped files (mmap) the program read about %s and changed about %s: an estimate, "
-                          "in no other number of this report.",
-                          human_bytes(mapped[MAPPED_READ]).text, human_bytes(mapped[MAPPED_DIRTY]).text));
+        FORWARD(text_list_add(&page->not_captured,
+                              "Through mapped files (mmap) the program read about %s and changed %s%s: an estimate, "
+                              "in no other number of this report.",
+                              human_bytes(mapped[MAPPED_READ]).text, mapped[MAPPED_DIRTY] ? "about " : "",
+                              mapped[MAPPED_DIRTY] ? human_bytes(mapped[MAPPED_DIRTY]).text : "nothing"));
     return page->summary.is_damaged ? text_list_add(&page->not_captured, "Parts of the log cannot be read.") : 0;
 }
 
