@@ -75,8 +75,8 @@ int find_doubt(struct findings *findings, struct finding *finding) {
         most = &facts->process[i];
     }
     if (!most || (!finding->is_waiting && !is_sleep(findings))) return 0;
-    finding->low = find_text(
-        findings, "in doubt, because a process of it waited %s for a processor in this run, which may be the reason",
-        human_seconds(most->process->cpu_wait_ns).text);
+    finding->low =
+        find_text(findings, "in doubt: one of these processes waited %s for a processor, which may be the reason",
+                  human_seconds(most->process->cpu_wait_ns).text);
     return finding->low ? 0 : -ENOMEM;
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/err.h"
 #include "base/human.h"
@@ -77,6 +78,19 @@ static int add_run(struct page *page) {
     }
     free(name);
     return code;
+}
+
+// A program that failed did perhaps not do all of its I/O.
+static int add_end(struct page *page) {
+    const struct log_job *job = log_job(page->source.log);
+    int status = job->exit_status;
+    if (!job->has_exit_status) return text_list_add(&page->sentences, "The end of the command was not seen.");
+    if (WIFSIGNALED(status))
+        return text_list_add(&page->sentences, "The command was killed by signal %d (%s).", WTERMSIG(status),
+                             strsignal(WTERMSIG(status)));
+    return WEXITSTATUS(status)
+               ? text_list_add(&page->sentences, "The command failed with exit status %d.", WEXITSTATUS(status))
+               : 0;
 }
 
 static int add_bytes(struct page *page) {
@@ -237,6 +251,7 @@ static int add_cuts(struct page *page) {
 int page_add_sentences(struct page *page) {
     FORWARD(add_run(page));
     FORWARD(add_busiest(page));
+    FORWARD(add_end(page));
     FORWARD(add_bytes(page));
     FORWARD(add_pattern(page));
     FORWARD(add_remembered(page));

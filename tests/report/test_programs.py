@@ -159,6 +159,9 @@ class Comparison(harness.CommandLineTest):
             self.assertIn(f'It read {bytes_text(read)} and wrote {bytes_text(written)} with {count_text(len(told.own), "call")}, '
                           f'at {rate_text((read + written) * 1e9 / self.moving_ns)} while any transfer was in progress '
                           f'({time_text(self.moving_ns)}).', text)
+        ended = re.search(r'The command (?:was killed by signal (\d+) \(|failed with exit status (\d+)\.)', text)
+        self.assertEqual(self.info['job']['exit_status'],
+                         0 if not ended else 128 + int(ended[1]) if ended[1] else int(ended[2]))
         self.check_largest_file(text)
         flat = ' '.join(self.expect(0, 'report', self.log).stdout.decode('utf-8', 'surrogateescape').split())
         for sentence in summary['sentences'] + summary['not_captured']:
