@@ -17,6 +17,7 @@ enum {
     MOST_HELD = 1 << 18, // calls in memory; beyond that the oldest turn is given up
     ENDS_ACCESS = 0,     // in the heap: a file access ends before the call around it
     ENDS_CALL = 1,
+    ROUND_NS = 5000, // transfers of a rank that follow each other faster are one round: no exchange fits in between
 };
 
 struct clocks {
@@ -39,7 +40,8 @@ struct collective_inside {
     uint64_t offset;
     bool has_offset;
     uint64_t below_bytes, below_offset;
-    uint32_t transfers;
+    uint32_t transfers, rounds;
+    int64_t free_ns; // end of the last call below
 };
 
 struct collective_turn {
@@ -109,7 +111,7 @@ static uint32_t count_phases(const struct collective_turn *turn) {
     uint32_t most = 0;
     for (const struct collective_inside *call = turn->first; call; call = call->next_of_turn) {
         all_own = all_own && is_own(call);
-        if (call->transfers > most) most = call->transfers;
+        if (call->rounds > most) most = call->rounds;
     }
     return all_own || turn->size < 2 ? 0 : most;
 }
@@ -280,7 +282,7 @@ static void arrive(struct collective_turn *turn, struct collective_inside *call)
     call->turn = turn;
 }
 
-static int add_call(struct log_collectives *all, const struct log_event *event) {
+static int add_call(struct log_collectives *all, const struct log_event *event, bool possible) {
     struct collective_call is = {.id = event->id,
                                  .process = event->process,
                                  .call = event->call,
@@ -288,16 +290,15 @@ static int add_call(struct log_collectives *all, const struct log_event *event) 
                                  .bytes = log_class_moves(event->call->class) ? log_event_bytes(event) : 0};
     struct meeting_turn at;
     struct collective_turn *turn = NULL;
-    int64_t time_ns = log_event_busy_ns(event);
     FORWARD(meetings_enter(&all->meetings, event, &at));
-    if (at.size) FORWARD(find_turn(all, &at, &turn));
+    if (at.size && possible) FORWARD(find_turn(all, &at, &turn));
     if (!turn) return tell(all, &is);
     struct collective_inside *call = calloc(1, sizeof *call);
     RETURN_IF(!call, -ENOMEM);
     *call = (struct collective_inside){.is = is,
                                        .start_ns = event->start_ns,
                                        // A split call does its work in its begin.
-                                       .end_ns = event->start_ns + (time_ns > 0 ? time_ns : 0),
+                                       .end_ns = event->start_ns + log_event_busy_ns(event),
                                        .offset = event->raw.offset,
                                        .has_offset = event->raw.has_offset,
                                        .next_of_process = all->open[event->process->index]};
@@ -313,20 +314,33 @@ static int add_below(struct log_collectives *all, const struct log_event *event)
     if (!call || event->start_ns >= call->end_ns) return 0;
     int64_t end_ns = event->start_ns + event->duration_ns;
     if (event->file == call->is.file && event->call->class == call->is.call->class) {
-        if (!call->transfers++) call->below_offset = event->raw.offset;
+        if (!call->transfers) call->below_offset = event->raw.offset;
+        call->rounds += !call->transfers || event->start_ns - call->free_ns > ROUND_NS;
+        call->transfers++;
         call->below_bytes += log_event_bytes(event);
     }
+    int64_t free_ns = event->start_ns + log_event_busy_ns(event); // an asynchronous request is only submitted
+    if (free_ns > call->free_ns) call->free_ns = free_ns;
     begin_access(call, event->start_ns);
     return log_heap_push(&all->ends,
                          (struct log_turn){end_ns < call->end_ns ? end_ns : call->end_ns, ENDS_ACCESS, call});
 }
 
+// A damaged log may have any times: sums of these do not overflow.
+static bool is_possible(const struct log_event *event) {
+    const int64_t start_ns = INT64_C(1) << 56, most_ns = INT64_C(1) << 50; // two years, 13 days
+    int64_t busy_ns = log_event_busy_ns(event);
+    return event->start_ns >= -start_ns && event->start_ns <= start_ns && event->duration_ns >= 0 &&
+           event->duration_ns <= most_ns && busy_ns >= 0 && busy_ns <= most_ns;
+}
+
 int log_collectives_add(struct log_collectives *all, const struct log_event *event) {
-    FORWARD(go_on(all, event->start_ns));
+    bool possible = is_possible(event);
+    if (possible) FORWARD(go_on(all, event->start_ns));
     if (event->call->layer == LAYER_MPIIO && event->call->traits & CALL_COLLECTIVE) {
-        if (call_table[event->call->build_id].form != FORM_NONBLOCKING) return add_call(all, event);
+        if (call_table[event->call->build_id].form != FORM_NONBLOCKING) return add_call(all, event, possible);
         all->nonblocking++;
-    } else if (event->has_parent && event->call->layer < LAYER_MPIIO) {
+    } else if (possible && event->has_parent && event->call->layer < LAYER_MPIIO) {
         return add_below(all, event);
     }
     return 0;

@@ -33,7 +33,7 @@ struct collective_call {
     bool is_matched;             // if not, the members below are 0
     int64_t ns[INSIDE_PARTS];
     uint32_t ranks;     // that made the call
-    uint32_t rounds;    // if two-phase: the most transfers that one rank made below; otherwise 0
+    uint32_t rounds;    // if two-phase: the most groups of transfers that one rank made below; otherwise 0
     bool is_aggregator; // it made some of these
     bool is_last;       // it came after all others, and
     int64_t late_ns;    // after the last but one by so much

@@ -32,9 +32,10 @@ struct log_stream_comm {
 enum { CACHE_LINE = 64 }; // bytes
 
 int log_batch_init(struct log_batch *batch, size_t events) {
+    size_t bytes = (events * sizeof *batch->event + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     *batch = (struct log_batch){.room = events};
-    batch->event = aligned_alloc(CACHE_LINE, events * sizeof *batch->event);
-    if (batch->event) memset(batch->event, 0, events * sizeof *batch->event);
+    batch->event = aligned_alloc(CACHE_LINE, bytes); // which wants a multiple
+    if (batch->event) memset(batch->event, 0, bytes);
     return batch->event ? 0 : -ENOMEM;
 }
 

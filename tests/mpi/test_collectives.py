@@ -2,6 +2,7 @@
 """Inside collective calls, under each MPI: the four parts of each call's time add up to it, on real programs; and they
 are those that two-phase I/O with timers of its own measures. Speaks TAP; takes the name of a class."""
 import os
+from unittest import mock
 
 import job_case
 from job_case import LAUNCHERS, harness, program
@@ -56,7 +57,7 @@ class CollectivesTest(job_case.JobTest):
         self.assertIn(inside['ranks'], (1, ranks))
         if inside['rounds']:
             self.assertEqual(inside['aggregator'], bool(transfers), call)
-            self.assertGreaterEqual(inside['rounds'], len(transfers))
+            self.assertGreater(inside['rounds'], 0)
         else:
             self.assertEqual((inside['exchange'], inside['aggregator']), (0, False))
 
@@ -73,6 +74,20 @@ class CollectivesTest(job_case.JobTest):
                 is_transfer = row['op'] in ('MPI_File_write_at_all', 'MPI_File_read_at_all')
                 self.assertEqual(row['two_phase'], row['calls'] if is_transfer else 0, row)
                 self.assertEqual(bool(row['aggregators']), is_transfer)
+
+    def test_rounds(self):
+        """A small buffer makes rounds. OMPIO then writes a round while it exchanges the next one."""
+        with open(self.path('hints'), 'w', encoding='ascii') as hints:
+            hints.write('cb_buffer_size 131072\n')
+        settings = {'ROMIO_HINTS': self.path('hints'), 'OMPI_MCA_io_ompio_bytes_per_agg': '262144',
+                    'OMPI_MCA_io_ompio_num_aggregators': '1'}
+        with mock.patch.dict(os.environ, settings):
+            calls = self.record(4, example('btio', self.mpi), '--directory', self.folder, '--grid', '32', '--steps', '10')
+        bytes_of_call = 32 ** 3 * 5 * 8
+        for call in calls:
+            self.assertEqual(sum(ns(call['inside'][part]) for part in PARTS), ns(call['duration']), call)
+            if call['class'] == 'write':
+                self.assertEqual(call['inside']['rounds'], bytes_of_call // 131072, call)
 
     def test_alone(self):
         """One rank waits for nobody."""

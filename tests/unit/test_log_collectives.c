@@ -10,7 +10,7 @@
 #include "log/collectives.h"
 #include "test_log_maker.h"
 
-enum { RANKS = 3, MOST = 64 };
+enum { RANKS = 3, MOST = 64, US = 1000 };
 
 struct scene {
     struct log *log;
@@ -60,13 +60,13 @@ struct details {
     uint32_t handle;
 };
 
-// Returns the id of the event.
+// Times are in microseconds. Returns the id of the event.
 static uint64_t add(struct scene *scene, unsigned rank, const struct log_call *call, int64_t start, int64_t stop,
                     struct details d) {
     uint64_t attribute[ATTRIBUTE_LIMIT] = {[ATTRIBUTE_COMM_SIZE] = d.comm_size};
     struct log_event event = {.id = ++scene->events,
-                              .start_ns = start,
-                              .duration_ns = stop - start,
+                              .start_ns = start * US,
+                              .duration_ns = (stop - start) * US,
                               .process = &scene->process[rank],
                               .call = call,
                               .file = &scene->file,
@@ -99,10 +99,10 @@ static void check(const struct scene *scene, uint64_t id, int64_t wait, int64_t 
     const struct collective_call *call = of(scene, id);
     assert_non_null(call);
     assert_true(call->is_matched);
-    assert_int_equal(call->ns[INSIDE_WAIT], wait);
-    assert_int_equal(call->ns[INSIDE_EXCHANGE], exchange);
-    assert_int_equal(call->ns[INSIDE_IO], io);
-    assert_int_equal(call->ns[INSIDE_REST], rest);
+    assert_int_equal(call->ns[INSIDE_WAIT], wait * US);
+    assert_int_equal(call->ns[INSIDE_EXCHANGE], exchange * US);
+    assert_int_equal(call->ns[INSIDE_IO], io * US);
+    assert_int_equal(call->ns[INSIDE_REST], rest * US);
 }
 
 // Rank 0 is the aggregator: two rounds, at 150 to 170 and 180 to 195. Rank 2 comes last.
@@ -115,14 +115,15 @@ static void parts_of_a_write(void **state) {
     uint64_t b = add(scene, 1, &write_call, 110, 205, (struct details){.bytes = 10, .offset = 10});
     uint64_t c = add(scene, 2, &write_call, 130, 175, (struct details){.bytes = 10, .offset = 20});
     add(scene, 0, &pwrite_call, 150, 170, (struct details){.parent = a, .bytes = 15});
-    add(scene, 0, &pwrite_call, 180, 195, (struct details){.parent = a, .bytes = 15, .offset = 15});
+    add(scene, 0, &pwrite_call, 180, 190, (struct details){.parent = a, .bytes = 10, .offset = 15});
+    add(scene, 0, &pwrite_call, 190, 195, (struct details){.parent = a, .bytes = 5, .offset = 25}); // the same round
     assert_int_equal(log_collectives_finish(&scene->collectives), 0);
     check(scene, a, 30, 20 + 10, 20 + 15, 15);
     check(scene, b, 20 + 20 + 15, 20 + 10, 0, 10);
     check(scene, c, 20, 20 + 5, 0, 0); // its last 5 lie before the second file access
     assert_true(of(scene, a)->is_aggregator && !of(scene, b)->is_aggregator);
     assert_int_equal(of(scene, b)->rounds, 2);
-    assert_true(of(scene, c)->is_last && of(scene, c)->late_ns == 20 && !of(scene, b)->is_last);
+    assert_true(of(scene, c)->is_last && of(scene, c)->late_ns == 20 * US && !of(scene, b)->is_last);
     assert_int_equal(scene->collectives.calls, 6);
     assert_int_equal(scene->collectives.process[2].last, 2); // the opens began at the same time, it was told last
     end(scene);
