@@ -10,6 +10,7 @@
 #include "log/visit.h"
 
 #define NO_ROW UINT32_MAX
+#define NOT_YET (UINT32_MAX - 1)
 #define NO_FILE UINT32_MAX
 
 enum { MOST_CELLS = 400000, MOST_COLUMNS = 4000, LEAST_COLUMNS = 20, MOST_LONGER = 12000, MOST_EVENTS_READ = 3000000 };
@@ -127,16 +128,14 @@ static int add_row(struct timeline *timeline, const struct log_process *process,
     return 0;
 }
 
-// Threads are numbered from 0 in the order of their first events.
+// Threads are numbered from 0 in the order in which the log has them: the first call of one with a larger number may
+// come first.
 static int lookup_row(struct timeline *timeline, const struct log_event *event, uint32_t *row) {
-    while (timeline->row_of_count <= event->thread) {
-        FORWARD(array_room(timeline->row_of, timeline->row_of_count));
-        uint32_t *place = &timeline->row_of[timeline->row_of_count];
-        *place = NO_ROW;
-        if (timeline->row_of_count == event->thread) FORWARD(add_row(timeline, event->process, event->raw.tid, place));
-        timeline->row_of_count++;
-    }
-    *row = timeline->row_of[event->thread];
+    while (timeline->row_of_count <= event->thread)
+        FORWARD(array_push(timeline->row_of, timeline->row_of_count, NOT_YET));
+    uint32_t *place = &timeline->row_of[event->thread];
+    if (*place == NOT_YET) FORWARD(add_row(timeline, event->process, event->raw.tid, place));
+    *row = *place;
     return 0;
 }
 

@@ -213,7 +213,9 @@ class Hdf5Test(CommandLineTest):
         """The call tree of the report has each call under the calls around it, with the sums of all processes."""
         self.expect(0, 'report', '-q', '--json', '-o', self.path('report.json'), log)
         with open(self.path('report.json'), encoding='utf-8') as file:
-            tree = json.load(file)['layers']
+            page = json.load(file)
+        tree = page['layers']
+        self.assertEqual({lane['pid'] for lane in page['timeline']['lanes']}, {row['pid'] for row in tree['ranks']})
         self.assertEqual(tree['call_tree_cut'], 0)
         path_of, found = {None: ()}, {}
         for node in tree['call_tree']:
