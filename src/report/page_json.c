@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/human.h"
 #include "base/json_keys.h"
 #include "base/scoped.h"
 #include "report/page.h"
@@ -178,7 +179,7 @@ static const struct section {
     {"processes", PROCESSES, 20000, 200 * KIB, false, "names of processes"},
     {"space", SPACE, SPACE_POINTS, 330 * KIB, false, "space: some of its points"},
     {"layers", LAYERS, 128, 200 * KIB, false, "layers: processes with little time, and trees of calls"},
-    {"files", FILES, FILES_SHOWN, 250 * KIB, false, "files: details of more files"},
+    {"files", FILES, FILES_SHOWN, 250 * KIB, false, NULL},
     {"file_list", FILE_LIST, 5000, 500 * KIB, false, "files: the names of those with little time"},
     {"devices", DEVICES, 500, 80 * KIB, true, "devices: some samples"},
     {"predictions", PREDICTIONS, 0, 0, true, NULL},
@@ -228,6 +229,18 @@ static size_t shorter(size_t most, size_t limit_bytes, size_t bytes) {
     return fits < most ? fits : most - 1;
 }
 
+static int add_cut(struct page *page, const struct section *section, size_t shown) {
+    const struct files *files = &page->collect.files;
+    uint64_t left_out = files->left_out + (files->rows > shown ? files->rows - shown : 0);
+    if (section->id != FILES)
+        return shown < section->most
+                   ? text_list_add(&page->cut, "%s; at most %s are shown", section->cut, human_count(shown, "").text)
+                   : 0;
+    return left_out
+               ? text_list_add(&page->cut, "files: details of %s with little time", human_count(left_out, "file").text)
+               : 0;
+}
+
 static int write_section(struct page *page, const struct section *section, FILE *out) {
     struct section_part part = {page, section, section->most};
     for (;;) {
@@ -240,8 +253,7 @@ static int write_section(struct page *page, const struct section *section, FILE 
         if (is_last) break;
         part.most = shorter(part.most, section->limit_bytes, len);
     }
-    return part.most < section->most ? text_list_add(&page->cut, "%s; at most %zu are shown", section->cut, part.most)
-                                     : 0;
+    return add_cut(page, section, part.most);
 }
 
 static void write_predictions(const struct page *page, FILE *out) {

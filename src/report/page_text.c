@@ -120,7 +120,8 @@ static void print_timeline(const struct page *page, FILE *out) {
         fprintf(out, "%s\n", human_bandwidth(print_bar(out, label[i], timeline->bytes[i]) / seconds).text);
     double calls = print_bar(out, "other", timeline->others) / seconds;
     fprintf(out, "%s/s\n", human_count((uint64_t)(calls + 0.5), "call").text);
-    fprintf(out, "          0%*s%s\n", BARS - 10, "", human_seconds(span_ns).text);
+    fprintf(out, "          0%*s%s, %s per column\n", BARS - 10, "", human_seconds(span_ns).text,
+            human_seconds(span_ns / BARS).text);
 }
 
 // --- phases

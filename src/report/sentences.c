@@ -242,7 +242,6 @@ static int add_cuts(struct page *page) {
     const struct collect *collect = &page->collect;
     const struct counted cuts[] = {
         {collect->facts->left_out, "call", "findings: %s on more files than they can keep apart"},
-        {collect->files.left_out, "file", "files: details of %s with little time"},
         {collect->timeline.rows_left_out, "thread", "timeline: %s with little time in calls"},
     };
     return add_counted(&page->cut, cuts, sizeof cuts / sizeof cuts[0]);

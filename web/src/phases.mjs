@@ -219,11 +219,12 @@ function words({ phases, bytes: all, unphased_bytes: unphased }) {
 // What times and bandwidths are of: the summary has another one.
 function meaning({ summary }, { word, words }) {
     const text = `The time of a phase is that of the ${word} with the most time in its operations.`;
-    return summary.bandwidth === null
-        ? text
-        : `${text} The bandwidth is the weight divided by it: what all ${words} reach if they transfer at the same ` +
-              `time. Where they take turns, less arrives: ${rate(summary.bandwidth)} in all, ` +
-              'while any of them was in a transfer.';
+    if (summary.bandwidth === null) return text;
+    return summary.processes === 1
+        ? `${text} The bandwidth is the weight divided by it.`
+        : `${text} The bandwidth is the weight divided by it, as if all ${words} worked at the same time. That of the ` +
+              `summary, ${rate(summary.bandwidth)}, is of all bytes over the time with any ${word} in a transfer, ` +
+              `so it is lower where ${words} take turns.`;
 }
 
 // What the names in the offsets mean, if there are any.

@@ -367,7 +367,12 @@ export function timelineSection(document, { server, actions, names }) {
         layout = { ...layOut(whole, phaseRows, devices, width), phaseRows };
         const at = (name) => layout.rows.findIndex((row) => row.name === name);
         const lanesAt = at('lanes');
-        const format = timeScale(view.to, view.to - view.from).axisLabel.formatter;
+        const { formatter } = timeScale(view.to, view.to - view.from).axisLabel;
+        // The end of the window is exact, and other labels leave room for it.
+        const timeLabel = (value) => {
+            if (value === view.to) return seconds(value);
+            return view.to - value < (view.to - view.from) * (width < 700 ? 0.12 : 0.06) ? '' : formatter(value);
+        };
         return {
             grid: layout.rows.map(({ top, height, left, right, name }) => ({
                 top,
@@ -392,7 +397,7 @@ export function timelineSection(document, { server, actions, names }) {
                         show: gridIndex === layout.rows.length - 1 || name === 'lanes',
                         showMinLabel: true,
                         showMaxLabel: true,
-                        formatter: (value) => (value === view.to ? seconds(value) : format(value)),
+                        formatter: timeLabel,
                     },
                     axisPointer: {
                         show: name !== 'phases',
@@ -602,6 +607,8 @@ export function timelineSection(document, { server, actions, names }) {
         ),
         chart.element,
         shown,
+        whole.lanes.length > maxLanes &&
+            h('p', { class: 'on-paper' }, `The first ${count(maxLanes)} of ${plural(whole.lanes.length, 'thread')}.`),
         longest.element,
         whole.lanes_left_out > 0 &&
             h('p', { class: 'quiet' }, `${plural(whole.lanes_left_out, 'thread')} with less time in calls not shown.`),
