@@ -365,6 +365,29 @@ static bool is_below_mpi(const struct log_event *event) {
            log_class_moves(event->around->class);
 }
 
+static unsigned library_of(const struct log_call *call) {
+    switch (call->class) {
+    case CLASS_READ: return IN_LIBRARY_READ;
+    case CLASS_WRITE: return IN_LIBRARY_WRITE;
+    case CLASS_OPEN: return IN_LIBRARY_OPEN;
+    case CLASS_CLOSE:
+    case CLASS_SYNC: return IN_LIBRARY_CLOSE;
+    default: return IN_LIBRARY_OTHER;
+    }
+}
+
+// In which call above MPI-IO the event is, directly or through MPI-IO.
+static unsigned find_library(struct facts_process *process, const struct log_event *event) {
+    if (!event->in_above)
+        return event->has_parent && event->parent == process->mpi_call ? process->mpi_library : IN_NO_LIBRARY;
+    unsigned library = event->around ? library_of(event->around) : IN_NO_LIBRARY;
+    if (event->call->layer == LAYER_MPIIO) {
+        process->mpi_call = event->id;
+        process->mpi_library = library;
+    }
+    return library;
+}
+
 // Errors that lose data or time. Others are answers: a file that does not exist, a call that is not supported.
 static bool is_trouble(int error) {
     static const int errors[] = {ENOSPC, EDQUOT, EIO, EFBIG, EROFS, ESTALE, EINTR, ETIMEDOUT, ENODEV, ENXIO};
@@ -479,6 +502,7 @@ int facts_add(struct facts *facts, const struct log_event *event) {
     if (event->call->traits & CALL_ASYNC) return 0;
     FORWARD(facts_use_of(facts, event, file, &use));
     struct facts_traits traits = {0};
+    traits.library = find_library(process, event) & 7;
     FORWARD(add_traits(facts, event, file, use, &traits));
     if (traits.collective) FORWARD(meet(facts, event, &call));
     if (file) storage = file->storage + 1;

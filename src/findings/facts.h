@@ -18,6 +18,7 @@
 #include "log/collectives.h"
 #include "log/images.h"
 #include "log/visit.h"
+#include "summary/call_tree.h"
 
 enum facts_direction { FACTS_READ, FACTS_WRITE, FACTS_DIRECTIONS };
 
@@ -48,6 +49,15 @@ enum facts_order {
 
 enum facts_below { BELOW_NONE, BELOW_INDEPENDENT, BELOW_COLLECTIVE };
 
+enum facts_library {
+    IN_NO_LIBRARY,
+    IN_LIBRARY_READ,
+    IN_LIBRARY_WRITE,
+    IN_LIBRARY_OPEN,
+    IN_LIBRARY_CLOSE, // and flush
+    IN_LIBRARY_OTHER
+};
+
 enum {
     FACTS_SIZES = 16,      // size n: from 4^n bytes
     FACTS_SMALL_SIZE = 8,  // below 64 KiB
@@ -75,6 +85,7 @@ struct facts_traits {
     uint32_t sieving : 1;    // a read that MPI-IO makes in order to write
     uint32_t repeated : 1;   // opens, closes, stats, syncs: not the first of this process and file
     uint32_t collective : 1; // MPI-IO, by several processes
+    uint32_t library : 3;    // enum facts_library: what the call above MPI-IO does that made it
     uint32_t uncached : 1;   // the process had opened the file with O_DIRECT, O_SYNC or O_DSYNC
 };
 
@@ -134,7 +145,9 @@ struct facts_process {
     double idle_since_ns; // of wall.any_ns
     uint32_t last_file;   // the last file it used (index in the log's table + 1), and the index in `use`
     uint32_t last_use;
-    uint32_t last_grain; // + 1
+    uint32_t last_grain;  // + 1
+    uint64_t mpi_call;    // the last call of MPI-IO inside a call above MPI-IO
+    unsigned mpi_library; // enum facts_library of that one
 };
 
 // Times at which one process, or several, had active requests on a file.
@@ -245,6 +258,7 @@ struct facts {
     size_t lines;
     bool *is_stat;                             // by call
     const struct log_collectives *collectives; // what happened inside collective calls; NULL: not known
+    const struct call_tree *tree;              // of layers above MPI-IO; NULL: not known
 };
 
 int facts_init(struct facts *facts, struct log *log);

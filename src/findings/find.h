@@ -17,6 +17,7 @@
 typedef int find(struct findings *findings, struct finding *finding);
 
 find find_failed, find_processors;
+find find_fill_values, find_filters, find_chunks, find_shared_metadata, find_library_metadata;
 find find_sieving, find_rewrites, find_independent, find_collective, find_collective_wait;
 find find_one_rank, find_slow_rank, find_waiting;
 find find_slow_file, find_contention;
@@ -54,6 +55,8 @@ struct find_taken find_taken(const struct findings *findings);
 // The same for one file.
 struct facts_sum find_taken_of(const struct findings *findings, const struct facts_file *file);
 
+bool find_is_told(const struct findings *findings, const char *id); // a finding before this one
+
 int find_claims_init(struct findings *findings);
 void find_claims_clear(struct findings *findings);     // before the next finding
 void find_claims_give_back(struct findings *findings); // the finding is none
@@ -72,6 +75,21 @@ static inline const struct facts_cell *find_cell(const struct findings *findings
 static inline bool find_is_request(const struct facts_grain *grain) {
     return grain->traits.kind <= KIND_WRITE && !grain->traits.failed;
 }
+
+// The part of the time of these requests that the same bytes would not take in large ones (requests.c). `assumed` is
+// set if the log has no large ones to compare with.
+double find_small_part(const struct facts *facts, const struct facts_cell *cell, bool *assumed);
+
+// --- what libraries above MPI-IO do (libraries.c)
+
+// The dataset whose transfers took the most time in requests of the file; NULL if most of the claimed time is not in
+// transfers of a library.
+const struct object_sum *find_dataset(const struct findings *findings);
+// Its name in a text: without control characters, and not too long.
+struct find_name {
+    char text[96];
+};
+struct find_name find_object_name(const struct object_sum *dataset);
 
 // --- texts
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "findings/find.h"
@@ -28,6 +29,32 @@ static const struct row {
      "under a lock.",
      "Write whole regions, or turn off data sieving for writes in the MPI library, and compare.",
      "ioseer dump --layer posix CLASS FILES LOG"},
+    {"fill-values", find_fill_values, "time of the writes of fill values that other values replaced later",
+     "HDF5 fills a dataset when it allocates it, and then the program writes all of it: the data goes to the storage "
+     "twice.",
+     "Turn the fill values off with H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER), or allocate late with "
+     "H5Pset_alloc_time.",
+     "ioseer dump --layer posix --class write FILES LOG"},
+    {"filters", find_filters, "time of the requests that read chunks in order to write them, and write them again",
+     "A filtered (compressed) chunk is one piece: to change a part of it, HDF5 reads all of it, and later writes all "
+     "of it.",
+     "Write whole chunks.", "ioseer dump --layer posix FILES LOG"},
+    {"chunks", find_chunks, "the part of the time of these requests that corresponds to bytes that nobody asked for",
+     "HDF5 moves whole chunks. A selection that needs a little of many chunks moves all of them, and again if they do "
+     "not fit into the chunk cache.",
+     "Choose chunks with the shape of the selections.", "ioseer dump --layer posix FILES LOG"},
+    {"shared-metadata", find_shared_metadata, "time of the reads of metadata that another read had brought in before",
+     "Each rank reads the headers and indexes of the same file by itself, and all wait for the same storage.",
+     "Let one rank read for all: H5Pset_all_coll_metadata_ops(fapl, true), and H5Pset_coll_metadata_write for writes.",
+     "ioseer dump --layer posix --class read FILES LOG"},
+    {"library-metadata", find_library_metadata,
+     "time of these calls beyond the time of the same bytes in this log's large requests",
+     "HDF5 keeps headers, indexes and names in small pieces all over the file, and moves each by itself when objects "
+     "are "
+     "created, opened and closed.",
+     "Use the newer file format (H5Pset_libver_bounds), larger blocks for metadata (H5Pset_meta_block_size), or pages "
+     "(H5Pset_file_space_strategy with H5Pset_page_buffer_size); create and open fewer objects, or keep them open.",
+     "ioseer dump --layer posix FILES LOG"},
     {"read-modify-write", find_rewrites,
      "time of these calls, without pauses, beyond the time of the same bytes in this log's large requests",
      "Each record waits twice for the storage: for the read, and for the write.",
@@ -141,6 +168,13 @@ const char *finding_severity_name(enum finding_severity severity) {
 }
 
 // --- shared by the functions
+
+bool find_is_told(const struct findings *findings, const char *id) {
+    for (size_t i = 0; i < findings->count; i++) {
+        if (!strcmp(findings->finding[i].id, id)) return true;
+    }
+    return false;
+}
 
 static const char *make_text(struct findings *findings, const char *format, va_list arguments) {
     char *text = NULL;

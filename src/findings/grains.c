@@ -103,7 +103,7 @@ static uint32_t bits_of(struct facts_traits traits) {
 
 // Who called, and what the same process had done before, does not change how long the storage takes.
 static uint32_t cell_bits(struct facts_traits traits) {
-    traits.rewrite = traits.again = traits.below = traits.repeated = 0;
+    traits.rewrite = traits.again = traits.below = traits.repeated = traits.library = 0;
     return bits_of(traits);
 }
 

@@ -20,7 +20,7 @@ static double byte_ns(const struct facts *facts, uint32_t storage, unsigned dire
 
 // The part that the same bytes would not take in large requests. From memory only tiny requests cost more than their
 // bytes.
-static double small_part(const struct facts *facts, const struct facts_cell *cell, bool *assumed) {
+double find_small_part(const struct facts *facts, const struct facts_cell *cell, bool *assumed) {
     uint64_t bytes = find_mean(&cell->sum);
     if (cell->traits.size >= FACTS_SMALL_SIZE || cell->sum.calls < LIMIT_COMPARED_CALLS) return 0;
     if (facts_at_memory_speed(cell) && bytes >= LIMIT_TINY_BYTES) return 0;
@@ -119,7 +119,7 @@ static int claim_small(struct findings *findings, struct finding *finding, bool 
         const struct facts_grain *grain = &facts->grain[i];
         bool assumed = false;
         if (!is_small(grain) || (wanted && !wanted(grain))) continue;
-        FORWARD(find_claim_part(findings, grain, small_part(facts, find_cell(findings, grain), &assumed)));
+        FORWARD(find_claim_part(findings, grain, find_small_part(facts, find_cell(findings, grain), &assumed)));
         any_assumed = any_assumed || assumed;
     }
     if (!findings->claims) return 0;
@@ -177,6 +177,30 @@ static bool at_memory_speed(const struct findings *findings) {
     return typical_ns <= (double)facts_memory_ns(find_mean(&sum)) * (double)sum.calls;
 }
 
+// Requests of a shared dataset that HDF5 makes piece by piece, because the transfer is not collective.
+static bool say_dataset(struct findings *findings, struct finding *finding, unsigned direction) {
+    const struct object_sum *dataset = find_dataset(findings);
+    if (!dataset || dataset->collective || dataset->processes < 2 || !dataset->calls[direction]) return false;
+    struct object_requests moved = object_moved(dataset, direction);
+    if (moved.calls < 4 * dataset->calls[direction]) return false;
+    finding->title = find_text(findings, "%s of %s on average: HDF5 makes %s of each transfer, which is not collective",
+                               human_count(moved.calls, direction ? "small write" : "small read").text,
+                               human_bytes(moved.bytes / moved.calls).text,
+                               human_count(moved.calls / dataset->calls[direction], find_verb(direction)).text);
+    finding->reason = "Each process moves its own small pieces of a dataset, although all pieces together are large "
+                      "contiguous parts of the file.";
+    finding->advice = "Use collective transfers: H5Pset_dxpl_mpio(dxpl, H5FD_MPIO_COLLECTIVE), and compare. Collective "
+                      "I/O exchanges data between processes; this must cost less than the requests that it saves.";
+    struct find_place place = find_transfers(findings, direction);
+    place.file = find_taken(findings).file;
+    find_evidence(findings, finding, place, "%s of %s on dataset %s became %s; %s use it",
+                  human_count(dataset->calls[direction], find_verb(direction)).text,
+                  human_bytes(dataset->bytes[direction] / dataset->calls[direction]).text,
+                  find_object_name(dataset).text, human_count(moved.calls, find_verb(direction)).text,
+                  human_count(dataset->processes, "process").text);
+    return true;
+}
+
 // Collective calls combine the pieces of all processes. They cost more than they save where requests are served from
 // memory.
 int find_independent(struct findings *findings, struct finding *finding) {
@@ -185,10 +209,26 @@ int find_independent(struct findings *findings, struct finding *finding) {
     struct find_taken taken = find_taken(findings);
     struct facts_sum calls;
     unsigned direction = more_written(findings);
-    if (!taken.file || taken.file->users < 2 || at_memory_speed(findings) || !is_split(findings, direction, &calls))
-        return 0;
+    if (!taken.file || taken.file->users < 2 || at_memory_speed(findings)) return 0;
+    if (say_dataset(findings, finding, direction)) return 1;
+    if (!is_split(findings, direction, &calls)) return 0;
     say_split(findings, finding, direction, &calls);
     return 1;
+}
+
+// A selection that HDF5 moves in many small pieces.
+static void advise_dataset(struct findings *findings, struct finding *finding, unsigned direction) {
+    const struct object_sum *dataset = find_dataset(findings);
+    if (!dataset || !dataset->calls[direction]) return;
+    struct object_requests moved = object_moved(dataset, direction);
+    if (moved.calls < 4 * dataset->calls[direction]) return;
+    find_evidence(findings, finding, (struct find_place){.file = find_taken(findings).file},
+                  "HDF5 makes %s of each %s of dataset %s",
+                  human_count(moved.calls / dataset->calls[direction], "request").text, find_verb(direction),
+                  find_object_name(dataset).text);
+    finding->advice =
+        "Select parts of the dataset that are contiguous in the file, or store it in chunks with the shape "
+        "of the selections and let the chunk cache hold them (H5Pset_chunk_cache).";
 }
 
 int find_small_requests(struct findings *findings, struct finding *finding) {
@@ -210,6 +250,7 @@ int find_small_requests(struct findings *findings, struct finding *finding) {
                                    .text,
                                human_bytes(find_mean(&sum)).text);
     show_file(findings, finding, direction);
+    advise_dataset(findings, finding, direction);
     return 1;
 }
 
@@ -238,7 +279,7 @@ static double random_part(const struct facts *facts, const struct facts_cell *ce
     if (in_order && in_order->sum.calls >= LIMIT_COMPARED_CALLS) return part_against(cell, in_order);
     *assumed = true;
     bool unused;
-    return facts_at_memory_speed(cell) ? 0 : small_part(facts, cell, &unused);
+    return facts_at_memory_speed(cell) ? 0 : find_small_part(facts, cell, &unused);
 }
 
 int find_random(struct findings *findings, struct finding *finding) {
@@ -306,6 +347,14 @@ int find_unaligned(struct findings *findings, struct finding *finding) {
                   human_count(sum.calls, "").text, human_count(all.calls, noun_of(finding)).text,
                   human_bytes(taken.file->file->block_size ? taken.file->file->block_size : 4096).text,
                   find_each(&sum).text, human_count(aligned, "call").text);
+    const struct object_sum *dataset = find_dataset(findings);
+    if (!dataset || dataset->dataset->alignment > 1) return 1;
+    finding->advice = find_text(findings,
+                                "Align datasets in the file: H5Pset_alignment(fapl, threshold, %u), and choose chunks "
+                                "and selections whose bytes are multiples of that.",
+                                taken.file->file->block_size ? taken.file->file->block_size : 4096);
+    find_evidence(findings, finding, (struct find_place){.file = taken.file}, "of dataset %s, which is not aligned",
+                  find_object_name(dataset).text);
     return 1;
 }
 

@@ -108,6 +108,7 @@ int page_gather(struct page *page, const struct summary_source *source) {
     FORWARD(summary_finish(&page->summary));
     FORWARD(make_model(page));
     page->collect.facts->collectives = &page->summary.collectives.in;
+    page->collect.facts->tree = &page->summary.tree;
     FORWARD(findings_make(&page->findings, page->collect.facts, page->has_model ? &page->model : NULL, source->path));
     return page_add_sentences(page);
 }

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "summary/objects.h"
 
 // --- nodes
 
@@ -27,7 +28,8 @@ static int direction_of(const struct log_event *event) { return event->call->cla
 struct around {
     uint64_t id;
     uint32_t node;
-    uint32_t object; // whose elements it moves; UINT32_MAX: none
+    uint32_t object; // that it is about; UINT32_MAX: none
+    uint32_t part;   // enum object_part
 };
 
 // Calls inside each other, and nonblocking ones. A call may contain many of the levels below, which must not displace
@@ -77,6 +79,29 @@ static void remember(struct reading *reading, const struct log_call *call, const
     if (may_contain) reading->around[level][place_of(around->id)] = *around;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+// How many chunks a selection touches in one dimension.
+static uint64_t chunks_in(const struct log_selection *selection, unsigned i, uint64_t start, uint64_t chunk) {
+    uint64_t count = selection->count[i], block = selection->block[i];
+    if (!count || !block || !chunk) return 0;
+    uint64_t end = start + (count - 1) * selection->stride[i] + block;
+    return smaller((end - 1) / chunk - start / chunk + 1, count * ((block + chunk - 2) / chunk + 1));
+}
+
+static void add_chunks(struct object_sum *sum, const struct log_event *event) {
+    const struct log_selection *selection = event->selection;
+    const struct log_dataset *dataset = sum->dataset;
+    uint64_t start[SELECTION_MAX_RANK], bytes = dataset ? dataset->bytes : 0;
+    int direction = direction_of(event);
+    if (!selection || !dataset || !dataset->chunk_rank || dataset->chunk_rank != selection->rank) return;
+    if (selection->kind != SELECTION_REGULAR || !objects_start_of(event, start)) return;
+    for (unsigned i = 0; i < selection->rank; i++)
+        bytes *= chunks_in(selection, i, start[i], dataset->chunk[i]) * dataset->chunk[i];
+    sum->chunk_bytes[direction] += bytes;
+    sum->regular[direction] += log_event_bytes(event);
+}
+
 static void add_object(struct reading *reading, const struct log_event *event) {
     struct object_sum *sum = &reading->own.object[event->file->index];
     int direction = direction_of(event);
@@ -90,15 +115,23 @@ static void add_object(struct reading *reading, const struct log_event *event) {
     sum->collective += log_event_is_collective(event);
     sum->bytes[direction] += log_event_bytes(event);
     sum->ns[direction] += log_event_busy_ns(event);
+    add_chunks(sum, event);
+}
+
+static enum object_part object_part_of(const struct log_call *call) {
+    return call->class == CLASS_READ    ? OBJECT_READ
+           : call->class == CLASS_WRITE ? OBJECT_WRITE
+           : call->class == CLASS_OPEN  ? OBJECT_OPEN
+                                        : OBJECT_OTHER;
 }
 
 static int add_event(struct reading *reading, const struct log_event *event) {
     struct call_tree *tree = &reading->own;
     const struct log_call *call = event->call;
     const struct around *found = event->has_parent || event->in_above ? find_around(reading, event->parent) : NULL;
-    struct around around = {event->id, CALL_TREE_ROOT, NO_OBJECT};
+    struct around around = {event->id, CALL_TREE_ROOT, NO_OBJECT, 0};
     uint32_t parent = CALL_TREE_ROOT;
-    if (found) parent = found->node, around.object = found->object;
+    if (found) parent = found->node, around.object = found->object, around.part = found->part;
     FORWARD(find_node(tree, parent, call, &around.node));
     struct call_node *node = &tree->node[around.node];
     bool moves = log_class_moves(call->class) && !event->raw.error;
@@ -109,11 +142,13 @@ static int add_event(struct reading *reading, const struct log_event *event) {
     tree->node[parent].below_ns += log_event_busy_ns(event);
     if (call_layer_is_above(call->layer) && event->file && event->file->object) {
         add_object(reading, event);
-        if (moves) around.object = event->file->index;
+        around.object = event->file->index;
+        around.part = object_part_of(call);
     }
     if (around.object != NO_OBJECT && moves && call_tree_is_request(tree, around.node)) {
-        tree->object[around.object].file_calls[direction_of(event)]++;
-        tree->object[around.object].file_bytes[direction_of(event)] += bytes;
+        struct object_requests *request = &tree->object[around.object].request[around.part][direction_of(event)];
+        *request = (struct object_requests){request->calls + 1, request->bytes + bytes,
+                                            request->ns + log_event_busy_ns(event)};
     }
     remember(reading, call, &around);
     return 0;
@@ -145,6 +180,12 @@ static int join_nodes(struct call_tree *all, const struct call_tree *own) {
     return code;
 }
 
+static void join_requests(struct object_requests *to, const struct object_requests *from) {
+    to->calls += from->calls;
+    to->bytes += from->bytes;
+    to->ns += from->ns;
+}
+
 static void join_object(struct object_sum *to, const struct object_sum *from) {
     to->object = from->object;
     to->layer = from->layer;
@@ -156,9 +197,17 @@ static void join_object(struct object_sum *to, const struct object_sum *from) {
         to->calls[d] += from->calls[d];
         to->bytes[d] += from->bytes[d];
         to->ns[d] += from->ns[d];
-        to->file_calls[d] += from->file_calls[d];
-        to->file_bytes[d] += from->file_bytes[d];
+        to->chunk_bytes[d] += from->chunk_bytes[d];
+        to->regular[d] += from->regular[d];
+        for (unsigned part = 0; part < OBJECT_PARTS; part++)
+            join_requests(&to->request[part][d], &from->request[part][d]);
     }
+}
+
+struct object_requests object_moved(const struct object_sum *sum, unsigned direction) {
+    struct object_requests all = sum->request[OBJECT_READ][direction];
+    join_requests(&all, &sum->request[OBJECT_WRITE][direction]);
+    return all;
 }
 
 static int end(void *context, void *state) {

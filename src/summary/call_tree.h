@@ -18,6 +18,15 @@ struct call_node {
     int64_t below_ns; // of that, in the calls that they made; may exceed `ns` for nonblocking calls
 };
 
+// What the calls on an object do; the first two are directions.
+enum object_part { OBJECT_READ, OBJECT_WRITE, OBJECT_OPEN, OBJECT_OTHER, OBJECT_PARTS };
+
+struct object_requests {
+    uint64_t calls;
+    uint64_t bytes;
+    int64_t ns;
+};
+
 struct object_sum {
     const struct log_file *object;     // NULL: not used
     const struct log_dataset *dataset; // the last that is known, or NULL
@@ -27,8 +36,11 @@ struct object_sum {
     uint64_t collective;             // of these
     uint64_t bytes[DIRECTION_COUNT]; // of its elements
     int64_t ns[DIRECTION_COUNT];
-    uint64_t file_calls[DIRECTION_COUNT]; // requests inside these calls, and their bytes
-    uint64_t file_bytes[DIRECTION_COUNT];
+    // Bytes of the chunks that hold these elements, counted anew for each call; filters may make them smaller. Only of
+    // selections with a rule, whose bytes are `regular`.
+    uint64_t chunk_bytes[DIRECTION_COUNT];
+    uint64_t regular[DIRECTION_COUNT];
+    struct object_requests request[OBJECT_PARTS][DIRECTION_COUNT]; // inside its calls
     uint64_t processes;
 };
 
@@ -63,6 +75,9 @@ struct library_sum {
 void call_tree_library(const struct call_tree *tree, unsigned layer, struct library_sum part[LIBRARY_PARTS]);
 void library_sum_add(struct library_sum *sum, const struct library_sum *more);
 const char *library_part_name(enum library_part part); // "transfers" …
+
+// The requests of one direction inside the transfers of an object.
+struct object_requests object_moved(const struct object_sum *sum, unsigned direction);
 
 // Objects that were opened or moved, but no attributes: the most time first. `order` has room for all of the log's
 // files. Returns how many there are.

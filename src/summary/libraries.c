@@ -194,10 +194,9 @@ static void object_json(const struct object_sum *sum, struct json_out *json) {
                  m_number("bytes_read", sum->bytes[DIRECTION_READ]),
                  m_number("bytes_written", sum->bytes[DIRECTION_WRITE]),
                  m_seconds("time_read", sum->ns[DIRECTION_READ]), m_seconds("time_written", sum->ns[DIRECTION_WRITE]));
-    json_members(json, m_number("file_bytes_read", sum->file_bytes[DIRECTION_READ]),
-                 m_number("file_bytes_written", sum->file_bytes[DIRECTION_WRITE]),
-                 m_number("file_reads", sum->file_calls[DIRECTION_READ]),
-                 m_number("file_writes", sum->file_calls[DIRECTION_WRITE]));
+    struct object_requests read = object_moved(sum, DIRECTION_READ), written = object_moved(sum, DIRECTION_WRITE);
+    json_members(json, m_number("file_bytes_read", read.bytes), m_number("file_bytes_written", written.bytes),
+                 m_number("file_reads", read.calls), m_number("file_writes", written.calls));
     json_close(json);
 }
 

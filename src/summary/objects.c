@@ -21,8 +21,8 @@ static const char *const kinds[SELECTION_KINDS] = {
     [SELECTION_IRREGULAR] = "irregular", [SELECTION_ELEMENTS] = "points",
 };
 
-// The first coordinates of a selection: the event's offset counts elements of the dataset, the fastest dimension first.
-static bool start_of(const struct log_event *event, uint64_t start[SELECTION_MAX_RANK]) {
+// The event's offset counts elements of the dataset, the fastest dimension first.
+bool objects_start_of(const struct log_event *event, uint64_t start[SELECTION_MAX_RANK]) {
     const struct log_selection *selection = event->selection;
     if (!event->raw.has_offset || !selection->points || !event->raw.size) return false;
     uint64_t bytes = event->raw.size / selection->points;
@@ -96,7 +96,7 @@ struct objects_words objects_text_selection(const struct log_event *event) {
     const struct log_selection *selection = event->selection;
     struct objects_words words = objects_text_shape(selection);
     uint64_t start[SELECTION_MAX_RANK];
-    bool has_start = selection->kind >= SELECTION_REGULAR && start_of(event, start);
+    bool has_start = selection->kind >= SELECTION_REGULAR && objects_start_of(event, start);
     if (has_start) add_list(&words, " at ", start, selection->rank);
     return words;
 }
@@ -164,7 +164,7 @@ void objects_json_selection(struct json_out *json, const struct log_event *event
     }
     json_object(json);
     objects_json_shape(json, selection);
-    if (selection->kind >= SELECTION_REGULAR && start_of(event, start))
+    if (selection->kind >= SELECTION_REGULAR && objects_start_of(event, start))
         key_numbers(json, selection->kind > SELECTION_REGULAR ? "box_start" : "start", start, selection->rank);
     json_close(json);
 }

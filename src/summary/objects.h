@@ -14,6 +14,9 @@ struct objects_words objects_text_selection(const struct log_event *event);
 struct objects_words objects_text_shape(const struct log_selection *selection); // without its place
 struct objects_words objects_text_dataset(const struct log_dataset *dataset); // "float64 64x8, chunks of 8x8, deflate"
 
+// The first coordinates of the event's selection. False: unknown.
+bool objects_start_of(const struct log_event *event, uint64_t start[SELECTION_MAX_RANK]);
+
 // As in `dump --json`; null without one.
 void objects_json_selection(struct json_out *json, const struct log_event *event);
 void objects_json_shape(struct json_out *json, const struct log_selection *selection); // members, without its place

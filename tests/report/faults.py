@@ -113,6 +113,17 @@ RANK_FAULTS = [
     ('processors', ('late', MEMORY, 2 * PAIR), ('late', MEMORY, PAIR), ('large', HERE_ONLY, PAIR)),
 ]
 LATER = {'collective-wait', 'data-sieving'}
+# Of tests/hdf5/planted.c: its first argument. Those with ranks need MPI.
+LIBRARY_FAULTS = [
+    ('fill-values', 'fill', 'fill-never', 'fill-default'),
+    ('filters', 'filters', 'filters-cached', 'filters-whole'),
+    ('chunks', 'chunks', 'chunks-cached', 'chunks-whole'),
+    ('library-metadata', 'objects', 'objects-few', 'objects-kept'),
+]
+LIBRARY_RANK_FAULTS = [
+    ('shared-metadata', 'shared', 'shared-together', 'shared-alone'),
+    ('independent', 'columns', 'columns-together', 'columns-rows'),
+]
 OTHERS = {'slow-file'}  # test_findings.py: it needs two storages
 
 

@@ -99,7 +99,7 @@ class FindingsTest(rules.FindingsTest):
     def test_every_finding_has_cases(self):
         """One in which it must fire and two in which it must not."""
         cases = collections.defaultdict(set)
-        for finding, *runs in FAULTS + faults.RANK_FAULTS:
+        for finding, *runs in FAULTS + faults.RANK_FAULTS + faults.LIBRARY_FAULTS + faults.LIBRARY_RANK_FAULTS:
             cases[finding].update(runs)
             self.assertEqual(len(set(runs)), 3, finding)
         self.assertEqual(set(cases) | faults.OTHERS, set(faults.ids_in_the_code()))

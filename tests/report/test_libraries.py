@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Findings about HDF5, of programs that have one fault or none (tests/hdf5/planted.c), on storage of a known speed."""
+import os
+import shutil
+import subprocess
+
+import rules
+from faults import LIBRARY_FAULTS, LIBRARY_RANK_FAULTS
+from rules import harness
+
+PROGRAM = os.path.join(harness.BUILD, 'tests', 'hdf5', 'planted')
+STORAGE = ('--latency', '2ms', '--write-bw', '200M', '--read-bw', '200M')
+CACHED = ('--latency', '2ms', '--cache', 'kernel')
+
+
+class LibrariesTest(rules.FindingsTest):
+    def program(self, build):
+        if not os.path.exists(f'{PROGRAM}-{build}'):
+            self.skipTest(f'no HDF5 for {build}')
+        return f'{PROGRAM}-{build}'
+
+    def run_planted(self, what, options=STORAGE, before=None):
+        command = [self.program('serial')]
+        if what in [name for row in LIBRARY_RANK_FAULTS for name in row[1:]]:
+            command = ['mpiexec.mpich', '-n', '4', self.program('mpich')]
+            if not shutil.which(command[0]):
+                self.skipTest('no MPICH')
+        if before:
+            subprocess.run([self.program('serial'), before, self.below], check=True)
+        self.emulate(*options)
+        log = self.record(*command, what, self.above, options=('--force',))
+        self.unmount()
+        return log
+
+    def check_rows(self, rows):
+        for wanted, fault, *others in rows:
+            with self.subTest(finding=wanted):
+                by_id = {finding['id']: finding for finding in self.findings(self.run_planted(fault))}
+                self.assertIn(wanted, by_id, list(by_id))
+                getattr(self, 'check_' + wanted.replace('-', '_'))(by_id[wanted])
+            for other in others:
+                with self.subTest(finding=wanted, without=other):
+                    self.assert_absent(wanted, self.run_planted(other))
+
+    def test_serial(self):
+        self.check_rows(LIBRARY_FAULTS)
+
+    def test_ranks(self):
+        self.check_rows(LIBRARY_RANK_FAULTS)
+
+    def test_alignment(self):
+        """Rows of 4 KiB in files that are there, one of which has aligned datasets."""
+        findings = {f['id']: f for f in self.findings(self.run_planted('align', CACHED, 'align-make'))}
+        self.assertIn('unaligned', findings)
+        self.assertIn('H5Pset_alignment(fapl, threshold, 4096)', findings['unaligned']['advice'])
+        self.assertIn('dataset /rows', str(findings['unaligned']['evidence']))
+        self.assert_absent('unaligned', self.run_planted('align', CACHED, 'align-make-all'))
+        self.assert_absent('unaligned', self.run_planted('chunks-whole', CACHED))
+
+    # --- the figures of these programs
+
+    def check_fill_values(self, finding):
+        self.assertIn('2.0 MiB of fill values', finding['title'])
+        self.assertIn('dataset /filled has 2.0 MiB; its creation wrote', finding['evidence'][0]['text'])
+        self.assertIn('H5Pset_fill_time', finding['advice'])
+        self.assertGreater(finding['seconds'], 2 * 0.005)  # 2 MiB at 200 MiB/s
+
+    def check_filters(self, finding):
+        # The first of 16 rows finds no chunks to read; 8 chunks have a part of each row.
+        self.assertIn('read chunks 120 times', finding['title'])
+        self.assertIn('Write whole chunks (64x64 elements)', finding['advice'])
+        self.assertGreater(finding['seconds'], 0.002 * 120 * 0.9)
+
+    def check_chunks(self, finding):
+        self.assertIn('use 1.6 % of the chunks that they touch: to read 256.0 KiB HDF5 moved 16.0 MiB', finding['title'])
+        self.assertIn('64 reads of 4.0 KiB on dataset /chunked (512x512) touch 8 chunks of 32.0 KiB each',
+                      finding['evidence'][0]['text'])
+        self.assertIn('instead of 64x64', finding['advice'])
+        self.assertIn('H5Pset_chunk_cache with 256.0 KiB', finding['advice'])
+        self.assertGreater(finding['seconds'], 0.002 * 512 * 0.9 * 0.95)
+
+    def check_library_metadata(self, finding):
+        self.assertRegex(finding['title'], r'HDF5 makes [\d,]+ small requests of \d+ B for metadata')
+        self.assertIn('H5Pset_meta_block_size', finding['advice'])
+
+    def check_shared_metadata(self, finding):
+        self.assertIn('4 processes read the same metadata', finding['title'])
+        self.assertIn('H5Pset_all_coll_metadata_ops', finding['advice'])
+
+    def check_independent(self, finding):
+        self.assertIn('1,024 small writes of 128 B on average: HDF5 makes 64 writes of each transfer', finding['title'])
+        self.assertIn('H5FD_MPIO_COLLECTIVE', finding['advice'])
+
+
+harness.main()
