@@ -153,6 +153,34 @@ static double alone_ns(const struct findings *findings) {
     return (pieces * way_ns + (mean > 0 ? bytes * each_ns / mean : 0)) / (double)facts->ranks;
 }
 
+// Whether most of the claimed time is in calls that move nothing: opens, closes, views.
+static bool is_mostly_other(const struct findings *findings) {
+    double ns = 0;
+    for (size_t i = 0; i < findings->claims; i++) {
+        const struct finding_claim *claim = &findings->claim[i];
+        if (findings->facts->grain[claim->grain].traits.kind == KIND_MPI_OTHER) ns += claim->ns;
+    }
+    return ns * 2 > find_taken(findings).ns;
+}
+
+static void advise(const struct findings *findings, struct finding *finding, double inside_ns) {
+    enum mpi_io io = find_mpi_io(findings);
+    if (is_mostly_other(findings)) {
+        finding->reason =
+            "All ranks of a communicator open a shared file, set its view and close it together, and agree "
+            "before they go on.";
+        finding->advice = "Open a file once and keep it open, and only with the ranks that use it.";
+    } else if (alone_ns(findings) > 0.7 * inside_ns) {
+        finding->advice = "Make fewer collective calls with more data each. Independent calls would need more time for "
+                          "the requests than they save, as far as this log shows.";
+    } else if (io == MPI_IO_ROMIO) {
+        finding->advice = "Try the same calls with the hints romio_cb_write=disable and romio_cb_read=disable, or "
+                          "independent calls, and compare.";
+    } else if (io == MPI_IO_OMPIO) {
+        finding->advice = "Try --mca fcoll individual, or independent calls, and compare.";
+    }
+}
+
 int find_collective(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     double inside_ns = 0;
@@ -172,16 +200,7 @@ int find_collective(struct findings *findings, struct finding *finding) {
     show_calls(findings, finding);
     show_parts(findings, finding);
     show_pieces(findings, finding);
-    enum mpi_io io = find_mpi_io(findings);
-    if (alone_ns(findings) > 0.7 * inside_ns) {
-        finding->advice = "Make fewer collective calls with more data each. Independent calls would need more time for "
-                          "the requests than they save, as far as this log shows.";
-    } else if (io == MPI_IO_ROMIO) {
-        finding->advice = "Try the same calls with the hints romio_cb_write=disable and romio_cb_read=disable, or "
-                          "independent calls, and compare.";
-    } else if (io == MPI_IO_OMPIO) {
-        finding->advice = "Try --mca fcoll individual, or independent calls, and compare.";
-    }
+    advise(findings, finding, inside_ns);
     finding->is_waiting = true;
     return 1;
 }

@@ -149,6 +149,16 @@ static void large(const char *folder) {
     free(data);
 }
 
+// A shared file is opened again and again; nothing moves.
+static void reopened(const char *folder) {
+    MPI_File file;
+    snprintf(name, sizeof name, "%s/reopened", folder);
+    for (int i = 0; i < 10 * ROUNDS; i++) {
+        if (MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file)) exit(1);
+        MPI_File_close(&file);
+    }
+}
+
 // One rank comes late to each collective call.
 static void late(const char *folder) {
     MPI_File file;
@@ -181,6 +191,7 @@ int main(int argc, char **argv) {
     if (!strcmp(fault, "apart")) together(folder, false);
     if (!strcmp(fault, "large")) large(folder);
     if (!strcmp(fault, "late")) late(folder);
+    if (!strcmp(fault, "reopened")) reopened(folder);
     if (!strcmp(fault, "alone")) pieces(folder, MPI_COMM_SELF, 4000);
     MPI_Finalize();
     return 0;

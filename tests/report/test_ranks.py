@@ -128,13 +128,21 @@ class RanksTest(rules.FindingsTest):
                 self.assertTrue(self.json('dump', '--op', 'MPI_File_write_all', '--json', log))
                 self.assertFalse({finding['id'] for finding in self.findings(log)} & {'collective', 'collective-wait'})
 
-    def test_hints_are_for_the_library_that_ran(self):
+    def advice_on_collective_calls(self, fault, mpi):
         advice = []
         for _ in range(5):  # on a busy machine other findings may take the time
-            log = self.run_ranks('pieces', self.memory(), ranks=PAIR, mpi='openmpi')
+            log = self.run_ranks(fault, self.memory(), ranks=PAIR, mpi=mpi)
             advice += [finding['advice'] for finding in self.findings(log) if finding['id'] == 'collective']
         self.assertTrue(advice)
-        self.assertNotIn('romio_', str(advice))
+        return str(advice)
+
+    def test_hints_are_for_the_library_that_ran(self):
+        self.assertNotIn('romio_', self.advice_on_collective_calls('pieces', 'openmpi'))
+
+    def test_hints_are_not_for_opens(self):
+        advice = self.advice_on_collective_calls('reopened', 'mpich')
+        self.assertIn('keep it open', advice)
+        self.assertNotIn('romio_', advice)
 
 
 harness.main()
