@@ -336,6 +336,16 @@ class Pauses(Examples):
 class Programs(Examples):
     """Programs that are not about I/O phases at all."""
 
+    def test_last_command_of_a_shell(self):
+        """It has the shell's process id, which is smaller than those of the commands before. It still comes last, alone."""
+        with open(self.path('a'), 'w', encoding='ascii') as out:
+            out.write('text')
+        table = self.run_program('sh', '-c', 'cp a b; cp b c; exec cp c d', folder=self.folder)
+        copies = [phase for phase in table['phases'] if phase['weight']]
+        self.assertEqual([os.path.basename(phase['file']) for phase in copies], ['a', 'b', 'c'])
+        self.assertEqual([(phase['program'], phase['ranks']) for phase in copies],
+                         [(copies[0]['program'] + i, [0]) for i in range(3)])
+
     def phases_of(self, table, suffix):
         return [phase for phase in table['phases'] if phase['file'] and phase['file'].endswith(suffix)]
 

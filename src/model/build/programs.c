@@ -62,12 +62,29 @@ static void sort_by_pid(const struct log_process **process, size_t count) {
     if (first) rotate(process, first, count);
 }
 
-static void sort_processes(const struct log_process **process, size_t count) {
+// Whether each of the processes, in the order of their starts, is an image that began by exec after its process had
+// started others, as the last command of a shell does. Its number says nothing about when it began.
+static int find_late(const struct log_process **process, size_t count, bool *late) {
+    SCOPED(lookup_free) struct lookup parents = {0};
+    for (size_t i = 0; i < count; i++) {
+        late[i] = lookup_find(&parents, process[i]->pid) != LOOKUP_NONE;
+        FORWARD(lookup_set(&parents, process[i]->ppid, 0));
+    }
+    return 0;
+}
+
+static int sort_processes(const struct log_process **process, size_t count) {
+    SCOPED_FREE bool *late = calloc(count + 1, sizeof *late);
+    RETURN_IF(!late, -ENOMEM);
     qsort(process, count, sizeof *process, compare_start);
+    FORWARD(find_late(process, count, late));
     for (size_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && process[end]->start_ns - process[end - 1]->start_ns < TOGETHER_NS;) end++;
+        for (end = first + 1;
+             end < count && !late[end] && process[end]->start_ns - process[end - 1]->start_ns < TOGETHER_NS;)
+            end++;
         sort_by_pid(&process[first], end - first);
     }
+    return 0;
 }
 
 // --- programs
@@ -110,7 +127,7 @@ struct membership {
 };
 
 static int join_programs(struct assigning *l, const struct log_process **sorted, size_t count, struct membership *of) {
-    sort_processes(sorted, count);
+    FORWARD(sort_processes(sorted, count));
     for (size_t i = 0; i < count; i++) {
         const struct log_process *process = sorted[i];
         struct membership *member = &of[log_process_index(l->log, process)];
