@@ -116,12 +116,14 @@ struct model_wait {
     size_t count;
 };
 
+enum { MODEL_CAME_LATER = -2 };
+
 // Members of a set of files that another program of the job had made, removed or changed before this program used them.
 struct model_found {
     uint32_t program;
     uint32_t file;
     uint32_t *member; // ascending
-    int64_t *bytes;   // of each when the program opened it; -1: it was not there
+    int64_t *bytes; // of each when the program opened it; -1: it was not there; MODEL_CAME_LATER - bytes: not at first
     size_t count;
 };
 

@@ -204,15 +204,15 @@ python3 -S -E -c "$1"; rm made'''
 def attempt(call, *arguments):
     try: return call(*arguments)
     except OSError: pass
-for name in 'made', 'in/sub/file', 'grown', 'new/by others': attempt(os.stat, name)
+for name in 'made', 'in/sub/file', 'grown', 'later', 'new/by others': attempt(os.stat, name)
 for name in 'made', 'grown', 'in/sub/file':
     fd = os.open(name, os.O_RDONLY)
     os.lseek(fd, 0, os.SEEK_END)
     os.pread(fd, 1000, 0)
 attempt(os.open, 'gone', os.O_RDONLY)
 os.mkdir('new')
-subprocess.run(['sh', '-c', 'echo 123 > new/byothers; mkdir new/folder; echo 45 > new/folder/file'])
-for name in 'new/byothers', 'new/folder/file':
+subprocess.run(['sh', '-c', 'echo 123 > new/byothers; mkdir new/folder; echo 45 > new/folder/file; echo 6789 > later'])
+for name in 'new/byothers', 'new/folder/file', 'later':
     fd = os.open(name, os.O_RDONLY)
     os.read(fd, 100)
     os.unlink(name)

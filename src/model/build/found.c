@@ -51,7 +51,10 @@ static int find_all(const struct building *b, const uint32_t *file_of, struct fo
         if (one.program == UINT32_MAX || one.file == OP_NO_SET || lookup_find(&seen, key) != LOOKUP_NONE) continue;
         FORWARD(lookup_set(&seen, key, 0));
         int64_t before = bytes_before(&model->file[one.file], one.member);
-        if (use->existed) one.bytes = use->sized ? (int64_t)use->size : before < 0 ? 0 : before;
+        if (use->existed)
+            one.bytes = use->sized ? (int64_t)use->size : before < 0 ? 0 : before;
+        else if (use->sized && use->size)
+            one.bytes = MODEL_CAME_LATER - (int64_t)use->size;
         if (one.bytes != before) FORWARD(array_push(*all, *count, one));
     }
     if (*count) qsort(*all, *count, sizeof **all, compare);

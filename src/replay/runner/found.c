@@ -88,6 +88,7 @@ void found_make_late(const struct runner *runner, const struct replay_file *file
     found_by_program(&runner->found, file->set, file->member, &bytes);
     if (bytes < 0 && (!file->was_missing || runner->made_somewhere[file->set])) return;
     if (unrecorded_exists(file->path)) return;
+    if (bytes <= MODEL_CAME_LATER) bytes = MODEL_CAME_LATER - bytes;
     make_folders(runner, file->path);
     if (paths_has_files(&runner->paths, file->set, file->member))
         cpu_syscall(SYS_mkdir, file->path, 0700);
