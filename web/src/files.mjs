@@ -167,13 +167,14 @@ function columnsOf(heat, names) {
 function buildHeat({ heat }, names) {
     const shown = columnsOf(heat, names);
     const isMpi = names.word === 'rank';
+    const isTilted = !isMpi && shown.length > 5;
     const most = heatKinds.map(([key]) => Math.max(...heat[key], 0));
     // Each row is shaded relative to its own largest value, so that the three can be compared.
     const cells = heatKinds.flatMap(([key], row) =>
         shown.map((index, column) => [column, row, most[row] > 0 ? heat[key][index] / most[row] : 0]),
     );
     return {
-        grid: { left: 92, right: 12, top: 6, bottom: isMpi ? 40 : 64 },
+        grid: { left: 92, right: 12, top: 6, bottom: isTilted ? 64 : 40 },
         tooltip: tooltip({
             formatter: ({ value: [column] }) =>
                 tip(groupName(heat, shown[column], names), [
@@ -190,8 +191,8 @@ function buildHeat({ heat }, names) {
             splitLine: { show: false },
             name: isMpi && heat.ranks > 1 ? 'first rank of each group' : names.word,
             nameLocation: 'middle',
-            nameGap: isMpi ? 24 : 48,
-            axisLabel: { rotate: isMpi || shown.length < 6 ? 0 : 30 },
+            nameGap: isTilted ? 48 : 24,
+            axisLabel: { rotate: isTilted ? 30 : 0 },
         }),
         yAxis: axis({
             type: 'category',

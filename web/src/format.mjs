@@ -107,5 +107,5 @@ export function ranges(numbers) {
         parts.push(end > at ? `${sorted[at]}–${sorted[end]}` : `${sorted[at]}`);
         at = end + 1;
     }
-    return parts.length > 8 ? `${parts.slice(0, 8).join(', ')} … (${numbers.length})` : parts.join(', ');
+    return parts.length > 8 ? `${parts.slice(0, 8).join(', ')} … (${count(numbers.length)})` : parts.join(', ');
 }

@@ -1,7 +1,7 @@
 // The job: how it was run, its processes, what was lost.
 import { axis, figure, legend, timeScale, tip, tooltip } from './chart.mjs';
 import { h, section } from './dom.mjs';
-import { bytes, commandLine, count, percent, plural, seconds } from './format.mjs';
+import { bytes, commandLine, commandWords, count, percent, plural, seconds } from './format.mjs';
 import { facts, table } from './table.mjs';
 import { colour, seriesColour } from './theme.mjs';
 
@@ -63,7 +63,7 @@ function timesFigure(ranks) {
 
 function jobFacts(job) {
     return facts([
-        ['Command', h('code', {}, commandLine(job.command))],
+        ['Command', h('code', {}, commandWords(commandLine(job.command)))],
         ['Directory', job.cwd && h('code', {}, job.cwd)],
         ['Started', new Date(job.start * 1000).toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'medium' })],
         ['Run time', seconds(job.end - job.start)],
@@ -188,7 +188,7 @@ function processTable(processes) {
                 {
                     title: 'Command',
                     cell: ({ command, launcher }) => [
-                        h('code', { class: 'clip', title: commandLine(command ?? []) }, commandLine(command ?? [])),
+                        h('code', { class: 'clip', title: commandLine(command ?? []) }, commandWords(commandLine(command ?? []))),
                         launcher && h('span', { class: 'mark' }, 'launcher'),
                     ],
                 },

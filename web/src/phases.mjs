@@ -98,7 +98,7 @@ function rowsOf(phases, total, colourOf, actions, attributes) {
                 title: 'Show this phase in the timeline',
                 'aria-label': `Phase ${name}: show in the timeline`,
             }),
-            phases.length > 1 && h('span', { class: 'quiet' }, ` ×${phases.length}`),
+            phases.length > 1 && h('span', { class: 'quiet' }, ` ×${count(phases.length)}`),
         ),
         number(count(phase.np)),
     ];

@@ -83,7 +83,7 @@ function axis3D({ name, format, minInterval, max, data }, scale, nameGap = 26) {
     return {
         type: data ? 'category' : 'value',
         data,
-        name,
+        name: data ? '' : name, // names need no title
         nameGap,
         minInterval,
         max,
@@ -131,7 +131,7 @@ function buildSpace(state, view, width) {
             postEffect: { enable: false },
         },
         xAxis3D: withoutEnds(axis3D(x, scaleOf(points, x)), extent(points, x.index)[1]),
-        yAxis3D: axis3D(y, {}, y.data ? 60 : 26),
+        yAxis3D: axis3D(y),
         zAxis3D: axis3D(z, scaleOf(points, z), 46),
         series: pointSeries(points, state.document, (point) => place.map((on) => on(point)), {
             type: 'scatter3D',
