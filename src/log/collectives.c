@@ -48,24 +48,26 @@ struct collective_turn {
     struct collective_turn *older, *newer;
     struct collective_inside *first;
     const struct log_call *call;
-    uint32_t meeting;
+    uint32_t meeting, number;
     uint64_t size, arrived, ended;
-    bool is_wrong; // the calls are different ones: some ranks lost others before
     bool is_given_up;
     int64_t now_ns;
-    int64_t came_ns, came_before_ns; // the last arrival and the one before
-    uint64_t last_id;                // the call that came last
-    uint64_t accessing;              // ranks in file accesses
+    int64_t came_ns;    // the last arrival
+    uint64_t last_id;   // the call that came last
+    int64_t waiting_ns; // before that, since the arrival before: some rank was there and in no file access
+    uint64_t accessing; // ranks in file accesses
     bool has_access;
     int64_t access_ns; // start of the last one
+    int64_t idle_ns;   // the same as waiting_ns, since the last arrival
     struct clocks clocks;
 };
 
-// Those of a meeting that have begun and are not complete: turns `first` …
+// Those of a meeting that have begun: turns `first` …. NULL: it is over.
 struct collective_queue {
     struct collective_turn **turn;
-    size_t count;
+    size_t count, over; // the first ones of them that are over
     uint32_t first;
+    bool is_broken; // some ranks lost calls: the numbers of their later ones are wrong
 };
 
 // --- time
@@ -74,6 +76,7 @@ static void advance(struct collective_turn *turn, int64_t to_ns) {
     struct clocks *clocks = &turn->clocks;
     int64_t *clock = turn->accessing ? &clocks->any_ns : turn->has_access ? &clocks->behind_ns : &clocks->before_ns;
     *clock += to_ns - turn->now_ns;
+    if (turn->arrived - turn->ended > turn->accessing) turn->idle_ns += to_ns - turn->now_ns;
     turn->now_ns = to_ns;
 }
 
@@ -132,7 +135,7 @@ static void divide(struct collective_inside *call, uint32_t rounds) {
     call->is.is_aggregator = rounds && call->transfers;
     call->is.ranks = (uint32_t)turn->size;
     call->is.is_last = turn->size > 1 && call->is.id == turn->last_id;
-    if (call->is.is_last) call->is.late_ns = turn->came_ns - turn->came_before_ns;
+    if (call->is.is_last) call->is.late_ns = turn->waiting_ns;
 }
 
 static int tell(struct log_collectives *all, const struct collective_call *call) {
@@ -148,7 +151,7 @@ static int tell(struct log_collectives *all, const struct collective_call *call)
 
 // Tells of the calls that have ended. The others, of a turn that is given up, stay until they end.
 static int tell_ended(struct log_collectives *all, struct collective_turn *turn) {
-    bool is_matched = !turn->is_wrong && !turn->is_given_up;
+    bool is_matched = !turn->is_given_up;
     uint32_t rounds = is_matched && log_class_moves(turn->call->class) ? count_phases(turn) : 0;
     int code = 0;
     for (struct collective_inside **at = &turn->first, *call; (call = *at);) {
@@ -170,13 +173,13 @@ static int tell_ended(struct log_collectives *all, struct collective_turn *turn)
 static void leave_queue(struct log_collectives *all, const struct collective_turn *turn) {
     if (turn->size < 2) return;
     struct collective_queue *queue = &all->queue[turn->meeting];
-    size_t at = 0, gone = 0;
-    while (queue->turn[at] != turn) at++;
-    queue->turn[at] = NULL;
-    while (gone < queue->count && !queue->turn[gone]) gone++;
-    queue->count -= gone;
-    queue->first += (uint32_t)gone;
-    memmove(queue->turn, queue->turn + gone, queue->count * sizeof *queue->turn);
+    queue->turn[turn->number - queue->first] = NULL;
+    while (queue->over < queue->count && !queue->turn[queue->over]) queue->over++;
+    if (queue->over * 2 < queue->count) return; // moves each turn once, however many there are
+    queue->count -= queue->over;
+    queue->first += (uint32_t)queue->over;
+    memmove(queue->turn, queue->turn + queue->over, queue->count * sizeof *queue->turn);
+    queue->over = 0;
     if (queue->count) return;
     free(queue->turn);
     queue->turn = NULL;
@@ -210,24 +213,33 @@ static int give_up_oldest(struct log_collectives *all) {
     return turn ? give_up(all, turn) : 0;
 }
 
+static int break_meeting(struct log_collectives *all, struct collective_queue *queue) {
+    queue->is_broken = true;
+    while (queue->count) FORWARD(give_up(all, queue->turn[queue->over]));
+    return 0;
+}
+
 static int new_turn(struct log_collectives *all, const struct meeting_turn *at, struct collective_turn **out) {
     struct collective_turn *turn = calloc(1, sizeof *turn);
     RETURN_IF(!turn, -ENOMEM);
-    *turn = (struct collective_turn){.older = all->newest, .size = at->size, .meeting = at->meeting};
+    *turn =
+        (struct collective_turn){.older = all->newest, .size = at->size, .meeting = at->meeting, .number = at->turn};
     *(all->newest ? &all->newest->newer : &all->oldest) = turn;
     all->newest = turn;
     *out = turn;
     return 0;
 }
 
-// *out is NULL if it was given up, or all its ranks were there.
-static int find_turn(struct log_collectives *all, const struct meeting_turn *at, struct collective_turn **out) {
+// *out is NULL if it was given up, or all its ranks were there, or not all can come.
+static int find_turn(struct log_collectives *all, const struct meeting_turn *at, const struct log_event *event,
+                     struct collective_turn **out) {
     *out = NULL;
     if (at->size == 1) return new_turn(all, at, out);
     while (all->queues <= at->meeting) FORWARD(array_push(all->queue, all->queues, (struct collective_queue){0}));
     struct collective_queue *queue = &all->queue[at->meeting];
-    if (at->turn < queue->first) return 0;
-    if (at->turn - queue->first == queue->count) {
+    if (!queue->is_broken && !log_process_is_whole(event->process, event->start_ns)) return break_meeting(all, queue);
+    if (queue->is_broken || at->turn < queue->first) return 0;
+    if (at->turn - queue->first == queue->count && event->start_ns <= at->until_ns) {
         FORWARD(array_room(queue->turn, queue->count));
         FORWARD(new_turn(all, at, &queue->turn[queue->count]));
         queue->count++;
@@ -271,9 +283,9 @@ static void arrive(struct collective_turn *turn, struct collective_inside *call)
     if (!turn->arrived) turn->now_ns = call->start_ns;
     if (!turn->arrived) turn->call = call->is.call;
     advance(turn, call->start_ns);
-    turn->is_wrong = turn->is_wrong || turn->call != call->is.call;
     turn->arrived++;
-    turn->came_before_ns = turn->came_ns;
+    turn->waiting_ns = turn->idle_ns;
+    turn->idle_ns = 0;
     turn->came_ns = call->start_ns;
     turn->last_id = call->is.id;
     turn->clocks = (struct clocks){0};
@@ -291,7 +303,11 @@ static int add_call(struct log_collectives *all, const struct log_event *event, 
     struct meeting_turn at;
     struct collective_turn *turn = NULL;
     FORWARD(meetings_enter(&all->meetings, event, &at));
-    if (at.size && possible) FORWARD(find_turn(all, &at, &turn));
+    if (at.size && possible) FORWARD(find_turn(all, &at, event, &turn));
+    if (turn && turn->arrived && turn->call != event->call) {
+        FORWARD(break_meeting(all, &all->queue[at.meeting]));
+        turn = NULL;
+    }
     if (!turn) return tell(all, &is);
     struct collective_inside *call = calloc(1, sizeof *call);
     RETURN_IF(!call, -ENOMEM);

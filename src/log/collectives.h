@@ -12,7 +12,8 @@
 // was exchanged.
 //
 // Memory is bounded by the calls that are in progress or wait for other ranks of the same call. A call that never finds
-// them all, because a rank was lost or its calls were, is unmatched and not divided; neither are nonblocking calls.
+// them all, because a rank was lost or its calls were, is unmatched and not divided; neither are the calls after it on
+// the same file, nor nonblocking ones.
 #pragma once
 
 #include "log/heap.h"
@@ -36,7 +37,7 @@ struct collective_call {
     uint32_t rounds;    // if two-phase: the most groups of transfers that one rank made below; otherwise 0
     bool is_aggregator; // it made some of these
     bool is_last;       // it came after all others, and
-    int64_t late_ns;    // after the last but one by so much
+    int64_t late_ns;    // so long others waited for it alone: they were in the call, and some in no file access
 };
 
 // A negative return value stops the visit.

@@ -177,7 +177,8 @@ static int decode_next(struct log_cursor *cursor) {
     if (more < 0) {
         cursor->failed = true;
         uint64_t claimed = cursor->place->events;
-        log_note_damage(cursor->log, cursor->place, claimed > cursor->decoded ? claimed - cursor->decoded : 0);
+        log_note_damage(cursor->log, cursor->place, claimed > cursor->decoded ? claimed - cursor->decoded : 0,
+                        ns_of(cursor, cursor->decoder.clock));
     }
     return cursor->comm ? note_behind(cursor) : 0;
 }

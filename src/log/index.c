@@ -117,6 +117,7 @@ static int scan_one(struct log *log, uint64_t end, uint64_t *offset) {
     uint64_t next = *offset + 1;
     FORWARD(search_mark(log, end, &next));
     log->health.bytes_skipped += next - *offset;
+    log->has_gap = log->has_gap || next < end;
     *offset = next;
     return 0;
 }

@@ -44,7 +44,13 @@ int log_read_block_at(const struct log *log, uint64_t offset, struct log_block *
     return log_block_load(block, bytes, raw);
 }
 
-static void note_damage(struct log *log, const struct log_place *place, uint64_t bytes, uint64_t events) {
+static void note_gap(struct log *log, const struct log_process *process, int64_t from_ns) {
+    struct log_process *own = (struct log_process *)log->processes.item + process->index;
+    if (from_ns < own->whole_until_ns) __atomic_store_n(&own->whole_until_ns, from_ns, __ATOMIC_RELAXED);
+}
+
+static void note_damage(struct log *log, const struct log_place *place, uint64_t bytes, uint64_t events,
+                        int64_t from_ns) {
     struct log_place *own = (struct log_place *)log->places.item + (place - log_place_at(log, 0));
     pthread_mutex_lock(&log->damage);
     if (!own->damaged) {
@@ -53,19 +59,20 @@ static void note_damage(struct log *log, const struct log_place *place, uint64_t
         log->health.bytes_skipped += bytes;
         log->health.events_damaged += events;
         log->events_unread += events;
+        if (place->process) note_gap(log, place->process, from_ns);
     }
     pthread_mutex_unlock(&log->damage);
 }
 
-void log_note_damage(struct log *log, const struct log_place *place, uint64_t events_left) {
-    note_damage(log, place, 0, events_left);
+void log_note_damage(struct log *log, const struct log_place *place, uint64_t events_left, int64_t from_ns) {
+    note_damage(log, place, 0, events_left, from_ns);
 }
 
 static int read_block(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *stored,
                       struct bytes *raw) {
     int code = log_read_block_at(log, place->offset, block, stored, raw);
     if (code == 0 && (block->type != place->type || block->stream != place->stream)) code = ERR_FORMAT;
-    if (log_is_damage(code)) note_damage(log, place, place->stored_len, place->events);
+    if (log_is_damage(code)) note_damage(log, place, place->stored_len, place->events, (int64_t)place->start_ns);
     return code;
 }
 

@@ -85,9 +85,16 @@ struct log_process {
     // Communication that is not in the events: from after the trace, or after the last event of a process that was
     // killed.
     struct log_comm_sum comm[STREAM_COMM_KINDS];
-    bool io_known; // false: neither of the two was counted after the end of the trace
-    int64_t io_ns; // time in calls, without calls inside others
+    bool io_known;          // false: neither of the two was counted after the end of the trace
+    int64_t io_ns;          // time in calls, without calls inside others
+    int64_t whole_until_ns; // from then on events are missing between others; use log_process_is_whole
 };
+
+// Whether no event that is missing is known to lie before this time. Damage becomes known when its block is read, which
+// is before any later event of the process is.
+static inline bool log_process_is_whole(const struct log_process *process, int64_t before_ns) {
+    return before_ns < __atomic_load_n(&process->whole_until_ns, __ATOMIC_RELAXED);
+}
 
 #define LOG_NO_WORLD UINT32_MAX
 

@@ -2,28 +2,63 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/scoped.h"
+#include "log/private.h"
+
+#define NO_MEETING UINT32_MAX
 
 struct open_file {
     uint32_t handle;
     struct meeting_turn next;
 };
 
+// The files that a process has open, by handle. Handles are numbered by open: a new one comes last.
 struct meetings_process {
     struct open_file *file;
     size_t files;
+    int64_t last_ns; // end of its last event; INT64_MIN: it has none
 };
 
-static int number_of(struct meetings *meetings, struct lookup *known, uint64_t key, uint32_t *number) {
-    *number = lookup_find(known, key);
-    if (*number != LOOKUP_NONE) return 0;
-    RETURN_IF(meetings->count == LOOKUP_NONE, ERR_LIMIT);
-    *number = meetings->count++;
+struct meeting {
+    uint64_t processes; // of a communicator: those in the log
+    int64_t until_ns;
+    uint32_t unused; // of a communicator: the first meeting of a file that all have closed, or NO_MEETING
+    uint32_t next_unused;
+    uint32_t comm;      // of a file: the meeting of its opens
+    uint32_t turn;      // of a file: its first one
+    uint32_t last_turn; // the one after its close
+    uint64_t closed;    // by so many processes
+    bool is_uneven;     // after different numbers of turns
+};
+
+static int new_meeting(struct meetings *meetings, struct lookup *known, uint64_t key, uint32_t *number) {
+    RETURN_IF(meetings->count == NO_MEETING, ERR_LIMIT);
+    *number = (uint32_t)meetings->count;
+    FORWARD(
+        array_push(meetings->meeting, meetings->count, (struct meeting){.until_ns = INT64_MAX, .unused = NO_MEETING}));
     return lookup_set(known, key, *number);
+}
+
+static int find_meeting(struct meetings *meetings, struct lookup *known, uint64_t key, uint32_t *number) {
+    *number = lookup_find(known, key);
+    return *number == LOOKUP_NONE ? new_meeting(meetings, known, key, number) : 0;
+}
+
+static void join(struct meetings *meetings, uint32_t number, const struct log_process *process) {
+    struct meeting *meeting = &meetings->meeting[number];
+    int64_t last_ns = meetings->process[process->index].last_ns;
+    meeting->processes++;
+    if (last_ns < meeting->until_ns) meeting->until_ns = last_ns;
+}
+
+static int64_t until_ns(const struct meetings *meetings, const struct meeting_turn *turn) {
+    const struct meeting *meeting = &meetings->meeting[turn->meeting];
+    return meeting->processes < turn->size ? INT64_MIN : meeting->until_ns;
 }
 
 // --- communicators
@@ -52,10 +87,20 @@ static int join_communicators(struct meetings *meetings, const struct communicat
         uint32_t nth = lookup_find(&nth_of, own), number;
         nth = nth == LOOKUP_NONE ? 0 : nth + 1;
         FORWARD(lookup_set(&nth_of, own, nth));
-        FORWARD(number_of(meetings, &same, hash_add(members, nth), &number));
+        FORWARD(find_meeting(meetings, &same, hash_add(members, nth), &number));
+        join(meetings, number, process);
         FORWARD(lookup_set(&meetings->comm_of, lookup_pair(comm[i]->process, comm[i]->number), number));
     }
     return 0;
+}
+
+static void find_last_event(const struct log *log, size_t process, int64_t *last_ns) {
+    const struct log_place *const *place;
+    size_t count = log_event_places(log, log_process_at(log, process), &place);
+    *last_ns = INT64_MIN;
+    for (size_t i = 0; i < count; i++) {
+        if ((int64_t)place[i]->end_ns > *last_ns) *last_ns = (int64_t)place[i]->end_ns;
+    }
 }
 
 int meetings_init(struct meetings *meetings, const struct log *log) {
@@ -64,6 +109,7 @@ int meetings_init(struct meetings *meetings, const struct log *log) {
     size_t count = log_communicator_count(log);
     SCOPED_FREE const struct communicator **comm = malloc((count + 1) * sizeof *comm);
     RETURN_IF(!meetings->process || !comm, -ENOMEM);
+    for (size_t i = 0; i < log_process_count(log); i++) find_last_event(log, i, &meetings->process[i].last_ns);
     for (size_t i = 0; i < count; i++) comm[i] = log_communicator_at(log, i);
     qsort(comm, count, sizeof *comm, by_process);
     return join_communicators(meetings, comm, count);
@@ -72,6 +118,7 @@ int meetings_init(struct meetings *meetings, const struct log *log) {
 void meetings_free(struct meetings *meetings) {
     for (size_t i = 0; meetings->process && i < log_process_count(meetings->log); i++) free(meetings->process[i].file);
     free(meetings->process);
+    free(meetings->meeting);
     lookup_free(&meetings->comm_of);
     lookup_free(&meetings->world_of);
     lookup_free(&meetings->opens);
@@ -79,6 +126,17 @@ void meetings_free(struct meetings *meetings) {
 }
 
 // --- calls
+
+static int find_world(struct meetings *meetings, uint32_t world, uint32_t *number) {
+    *number = lookup_find(&meetings->world_of, world);
+    if (*number != LOOKUP_NONE) return 0;
+    FORWARD(new_meeting(meetings, &meetings->world_of, world, number));
+    for (size_t i = 0; i < log_process_count(meetings->log); i++) {
+        const struct log_process *process = log_process_at(meetings->log, i);
+        if (process->has_rank && process->world == world) join(meetings, *number, process);
+    }
+    return 0;
+}
 
 // The communicator of an open. Logs of early versions know only its size: if it is that of the world, it is the world.
 static int find_communicator(struct meetings *meetings, const struct log_event *event, struct meeting_turn *turn) {
@@ -91,33 +149,81 @@ static int find_communicator(struct meetings *meetings, const struct log_event *
     uint64_t size = log_event_attribute(event, ATTRIBUTE_COMM_SIZE);
     if (size != 1 && (!event->process->has_rank || size != event->process->mpi_size)) return 0;
     turn->size = size;
-    return number_of(meetings, &meetings->world_of, event->process->world, &turn->meeting);
+    return size > 1 ? find_world(meetings, event->process->world, &turn->meeting) : 0;
+}
+
+// The meeting of the file that an open opens: a new one, or one that is over.
+static int find_file(struct meetings *meetings, const struct meeting_turn *open, struct meeting_turn *first) {
+    uint64_t key = lookup_pair(open->meeting, open->turn);
+    uint32_t number = lookup_find(&meetings->file_of, key), unused = meetings->meeting[open->meeting].unused;
+    if (number == LOOKUP_NONE && unused == NO_MEETING) {
+        FORWARD(new_meeting(meetings, &meetings->file_of, key, &number));
+        meetings->meeting[number].comm = open->meeting;
+    } else if (number == LOOKUP_NONE) {
+        FORWARD(lookup_set(&meetings->file_of, key, number = unused));
+        struct meeting *meeting = &meetings->meeting[number];
+        meetings->meeting[open->meeting].unused = meeting->next_unused;
+        meeting->turn = meeting->last_turn;
+        meeting->closed = 0;
+    }
+    first->meeting = number;
+    first->turn = meetings->meeting[number].turn;
+    return 0;
+}
+
+static void close_file(struct meetings *meetings, const struct meeting_turn *close) {
+    struct meeting *meeting = &meetings->meeting[close->meeting];
+    if (!meeting->closed) meeting->last_turn = close->turn + 1;
+    meeting->is_uneven = meeting->is_uneven || meeting->last_turn != close->turn + 1;
+    if (++meeting->closed < close->size || meeting->is_uneven) return;
+    meeting->next_unused = meetings->meeting[meeting->comm].unused;
+    meetings->meeting[meeting->comm].unused = close->meeting;
+}
+
+// The place of the first file with this handle or a higher one.
+static size_t find_handle(const struct meetings_process *process, uint32_t handle) {
+    size_t from = 0, to = process->files;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (process->file[middle].handle < handle)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
 }
 
 static int open_file(struct meetings *meetings, const struct log_event *event, struct meeting_turn *turn) {
     struct meetings_process *process = &meetings->process[event->process->index];
     FORWARD(find_communicator(meetings, event, turn));
-    struct open_file file = {.handle = event->raw.handle, .next.size = turn->size};
+    struct meeting_turn first = {.size = turn->size};
     if (turn->size > 1) {
         uint64_t key = lookup_pair(event->process->index, turn->meeting);
         uint32_t opens = lookup_find(&meetings->opens, key);
         turn->turn = opens == LOOKUP_NONE ? 0 : opens;
+        first.until_ns = turn->until_ns = until_ns(meetings, turn);
         FORWARD(lookup_set(&meetings->opens, key, turn->turn + 1));
-        FORWARD(number_of(meetings, &meetings->file_of, lookup_pair(turn->meeting, turn->turn), &file.next.meeting));
+        if (!event->raw.error) FORWARD(find_file(meetings, turn, &first));
     }
-    return event->raw.error || !turn->size ? 0 : array_push(process->file, process->files, file);
+    if (event->raw.error || !turn->size) return 0;
+    size_t at = find_handle(process, event->raw.handle);
+    FORWARD(array_room(process->file, process->files));
+    memmove(process->file + at + 1, process->file + at, (process->files++ - at) * sizeof *process->file);
+    process->file[at] = (struct open_file){event->raw.handle, first};
+    return 0;
 }
 
 int meetings_enter(struct meetings *meetings, const struct log_event *event, struct meeting_turn *turn) {
     *turn = (struct meeting_turn){0};
     if (event->call->class == CLASS_OPEN) return open_file(meetings, event, turn);
     struct meetings_process *process = &meetings->process[event->process->index];
-    size_t at = process->files;
-    while (at > 0 && process->file[at - 1].handle != event->raw.handle) at--;
-    if (!at) return 0;
-    struct open_file *file = &process->file[at - 1];
+    size_t at = find_handle(process, event->raw.handle);
+    struct open_file *file = process->file + at;
+    if (at == process->files || file->handle != event->raw.handle) return 0;
     *turn = file->next;
     file->next.turn++;
-    if (event->call->class == CLASS_CLOSE && !event->raw.error) *file = process->file[--process->files];
+    if (event->call->class != CLASS_CLOSE || event->raw.error) return 0;
+    if (turn->size > 1) close_file(meetings, turn);
+    memmove(file, file + 1, (--process->files - at) * sizeof *file);
     return 0;
 }

@@ -64,7 +64,9 @@ struct log {
     struct log_health health;
     struct arena arena;
     uint64_t events_unread; // of the places, lost with damaged blocks
-    pthread_mutex_t damage; // protects `health`, `events_unread` and the `damaged` of places
+    bool has_gap;           // a search skipped bytes between two blocks
+    pthread_mutex_t
+        damage; // protects `health`, `events_unread`, the `damaged` of places, `whole_until_ns` of processes
     uint64_t record_bytes;
     uint64_t blocks_read; // of events; atomic
 
@@ -147,8 +149,8 @@ int log_link(struct log *log);
 // Finds the ranks that ran together.
 int log_assign_worlds(struct log *log);
 
-// Counts a block as damaged, once. `events_left` is the number of events lost with it.
-void log_note_damage(struct log *log, const struct log_place *place, uint64_t events_left);
+// Counts a block as damaged, once. `events_left` is the number of events lost with it, from `from_ns` on.
+void log_note_damage(struct log *log, const struct log_place *place, uint64_t events_left, int64_t from_ns);
 
 // Whether a code of the reading functions means damage. These have counted it.
 static inline bool log_is_damage(int code) {

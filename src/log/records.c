@@ -117,6 +117,7 @@ static struct log_process process_of(const struct field f[PROCESS_VIA + 1]) {
         .clock.span_units = f[PROCESS_CLOCK_SPAN_UNITS].number,
         .clock.span_ns = f[PROCESS_CLOCK_SPAN_NS].key ? f[PROCESS_CLOCK_SPAN_NS].number : 1,
         .io_known = f[PROCESS_IO_NS].key,
+        .whole_until_ns = INT64_MAX,
         .io_ns = limit_ns((int64_t)(f[PROCESS_IO_NS].number & INT64_MAX)),
         .chars_known = f[PROCESS_READ_CHARS].key,
         .chars = {f[PROCESS_READ_CHARS].number, f[PROCESS_WRITE_CHARS].number},
@@ -423,7 +424,7 @@ static int link_streams(struct log *log) {
         uint32_t at = places[i].type == BLOCK_EVENTS ? lookup_find(&log->stream_by_id, places[i].stream) : LOOKUP_NONE;
         if (at != LOOKUP_NONE) places[i].process = log_process_find(log, rows[at].process);
         // Without its process, the times and files of an event are unknown.
-        if (places[i].type == BLOCK_EVENTS && !places[i].process) log_note_damage(log, &places[i], places[i].events);
+        if (places[i].type == BLOCK_EVENTS && !places[i].process) log_note_damage(log, &places[i], places[i].events, 0);
     }
     return 0;
 }
@@ -456,6 +457,17 @@ static int compare_counters(const void *a, const void *b) {
     return left->number < right->number ? -1 : 1;
 }
 
+// Of damage in a spill, and of a block that a search did not find, nobody knows when and whose events it held.
+static void note_gaps(struct log *log) {
+    struct log_process *process = log->processes.item;
+    const struct log_loss *loss = log->losses.item;
+    for (size_t i = 0; i < log->losses.count; i++) {
+        if (loss[i].process && loss[i].reason == LOSS_DAMAGED)
+            process[loss[i].process->index].whole_until_ns = INT64_MIN;
+    }
+    for (size_t i = 0; log->has_gap && i < log->processes.count; i++) process[i].whole_until_ns = INT64_MIN;
+}
+
 int log_link(struct log *log) {
     for (size_t i = 0; i < log->processes.count; i++)
         ((struct log_process *)log->processes.item)[i].index = (uint32_t)i;
@@ -464,6 +476,7 @@ int log_link(struct log *log) {
     const uint32_t *loss_processes = log->loss_processes.item;
     for (size_t i = 0; i < log->losses.count; i++)
         losses[i].process = loss_processes[i] ? log_process_find(log, loss_processes[i] - 1) : NULL;
+    note_gaps(log);
     if (log->counters.count > 1)
         qsort(log->counters.item, log->counters.count, sizeof(struct counters_row), compare_counters);
     FORWARD(link_calls(log));

@@ -36,17 +36,26 @@ static int hear(const struct collective_call *call, void *context) {
     return 0;
 }
 
-static struct scene *begin(void) {
+// Rank 2 makes no call after the given time.
+static struct scene *begin_until(uint64_t last_ns) {
     struct scene *scene = calloc(1, sizeof *scene);
     struct log_maker *maker = maker_new();
     for (uint64_t i = 0; i < RANKS; i++) maker_process(maker, i + 1, 100 + i, i + 1);
+    for (uint64_t i = 0; i < RANKS; i++) maker_stream(maker, i + 1, i + 1, 1);
     maker_flush_records(maker);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        maker_begin(maker, i + 1, 0, 1000);
+        maker_end(maker, 0, true, 1000, 1000 + (i == 2 ? last_ns : 1 << 30) / 2);
+    }
     scene->log = maker_close(maker);
     for (unsigned i = 0; i < RANKS; i++)
-        scene->process[i] = (struct log_process){.index = i, .has_rank = true, .rank = i, .mpi_size = RANKS};
+        scene->process[i] = (struct log_process){
+            .index = i, .has_rank = true, .rank = i, .mpi_size = RANKS, .whole_until_ns = INT64_MAX};
     assert_int_equal(log_collectives_init(&scene->collectives, scene->log, hear, scene), 0);
     return scene;
 }
+
+static struct scene *begin(void) { return begin_until(1 << 30); }
 
 static void end(struct scene *scene) {
     log_collectives_free(&scene->collectives);
@@ -160,8 +169,50 @@ static void own_data(void **state) {
     check(scene, a, 5 + 5, 0, 10, 0); // until rank 1 came, then while it wrote
     check(scene, b, 2 + 26 + 10, 0, 12, 0);
     check(scene, c, 0, 0, 20, 0);
+    assert_int_equal(of(scene, c)->late_ns, (2 + 5 + 26) * US); // while rank 0 or 1 did not write
     assert_int_equal(of(scene, b)->rounds, 0);
     assert_false(of(scene, b)->is_aggregator);
+    end(scene);
+}
+
+// Calls that do not wait for each other: nobody is there when rank 0 comes, or all that are there write.
+static void late_for_nobody(void **state) {
+    (void)state;
+    struct scene *scene = begin();
+    open_all(scene);
+    struct details piece = {.bytes = 10};
+    add(scene, 1, &write_call, 100, 110, piece);
+    add(scene, 2, &write_call, 100, 120, piece);
+    uint64_t alone = add(scene, 0, &write_call, 1000, 1010, piece);
+    uint64_t a = add(scene, 1, &write_call, 2000, 3000, piece);
+    add(scene, 1, &pwrite_call, 2000, 3000, (struct details){.parent = a, .bytes = 10});
+    uint64_t b = add(scene, 2, &write_call, 2000, 3000, piece);
+    add(scene, 2, &pwrite_call, 2000, 3000, (struct details){.parent = b, .bytes = 10});
+    uint64_t beside = add(scene, 0, &write_call, 2500, 2600, piece);
+    assert_int_equal(log_collectives_finish(&scene->collectives), 0);
+    assert_true(of(scene, alone)->is_last && of(scene, beside)->is_last);
+    assert_int_equal(of(scene, alone)->late_ns, 20 * US); // rank 2 until it left
+    assert_int_equal(of(scene, beside)->late_ns, 0);
+    end(scene);
+}
+
+// Rank 1 lost a call before 200: all its later ones would be matched with others than their own.
+static void damage(void **state) {
+    (void)state;
+    struct scene *scene = begin();
+    open_all(scene);
+    scene->process[1].whole_until_ns = 200 * US;
+    uint64_t last = 0;
+    for (int i = 0; i < 5; i++) {
+        for (unsigned rank = 0; rank < RANKS; rank++) {
+            if (rank == 1 && i == 2) continue;
+            last = add(scene, rank, &write_call, 100 + i * 50, 110 + i * 50, (struct details){.bytes = 1});
+        }
+    }
+    for (unsigned rank = 0; rank < RANKS; rank++) add(scene, rank, &close_call, 400, 410, (struct details){0});
+    assert_int_equal(log_collectives_finish(&scene->collectives), 0);
+    assert_int_equal(scene->collectives.calls, 3 * 3); // the opens and two calls
+    assert_false(of(scene, last)->is_matched);
     end(scene);
 }
 
@@ -189,8 +240,64 @@ static void different_calls(void **state) {
     add(scene, 0, &write_call, 100, 110, (struct details){0});
     add(scene, 1, &close_call, 100, 110, (struct details){0});
     add(scene, 2, &write_call, 100, 110, (struct details){0});
+    for (unsigned i = 0; i < RANKS; i++) add(scene, i, &write_call, 200, 210, (struct details){0});
     assert_int_equal(log_collectives_finish(&scene->collectives), 0);
-    assert_int_equal(scene->collectives.unmatched, 3);
+    assert_int_equal(scene->collectives.unmatched, 6); // those behind are different ones, too
+    end(scene);
+}
+
+// A rank that makes no more calls: nothing waits for it. A turn that it came to is still divided.
+static void ended_rank(void **state) {
+    (void)state;
+    struct scene *scene = begin_until(150 * US);
+    open_all(scene);
+    add(scene, 2, &write_call, 100, 150, (struct details){.bytes = 1});
+    for (int i = 0; i < 20; i++) {
+        for (unsigned rank = 0; rank < 2; rank++)
+            add(scene, rank, &write_call, 200 + i * 10, 205 + i * 10, (struct details){.bytes = 1});
+        assert_true(scene->collectives.held <= 3);
+    }
+    assert_int_equal(log_collectives_finish(&scene->collectives), 0);
+    assert_int_equal(scene->collectives.calls, 3 + 3);
+    assert_int_equal(scene->collectives.unmatched, 19 * 2);
+    end(scene);
+}
+
+// Files one after the other take no more memory than one; a file whose close was lost keeps its own meeting.
+static void files_in_a_row(void **state) {
+    (void)state;
+    struct scene *scene = begin();
+    for (uint32_t i = 0; i < 7; i++) {
+        const struct details file = {.comm_size = RANKS, .handle = i + 1};
+        int64_t at = 100 * i;
+        for (unsigned rank = 0; rank < RANKS; rank++) add(scene, rank, &open_call, at, at + 10, file);
+        for (unsigned rank = 0; rank < RANKS; rank++) {
+            if (rank == 1 && i == 3) continue;
+            add(scene, rank, &close_call, at + 20, at + 30, file);
+        }
+    }
+    assert_int_equal(log_collectives_finish(&scene->collectives), 0);
+    assert_int_equal(scene->collectives.calls, 7 * 3 + 6 * 3);
+    assert_int_equal(scene->collectives.meetings.count, 1 + 2);
+    end(scene);
+}
+
+// Turns that wait for a rank, many of them, and turns that are over while older ones are not.
+static void long_queue(void **state) {
+    (void)state;
+    struct scene *scene = begin();
+    open_all(scene);
+    scene->collectives.callback = NULL;
+    enum { TURNS = 1 << 16 };
+    for (int i = 0; i < TURNS; i++) {
+        for (unsigned rank = 0; rank < 2; rank++)
+            add(scene, rank, &write_call, 200 + i, 201 + i, (struct details){.bytes = 1});
+    }
+    for (int i = 0; i < TURNS; i++)
+        add(scene, 2, &write_call, 200 + TURNS + i, 201 + TURNS + i, (struct details){.bytes = 1});
+    assert_int_equal(log_collectives_finish(&scene->collectives), 0);
+    assert_int_equal(scene->collectives.calls, 3 + 3 * TURNS);
+    assert_int_equal(scene->collectives.held, 0);
     end(scene);
 }
 
@@ -224,6 +331,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_of_a_write), cmocka_unit_test(parts_of_a_read), cmocka_unit_test(own_data),
         cmocka_unit_test(unmatched),        cmocka_unit_test(different_calls), cmocka_unit_test(several_files),
+        cmocka_unit_test(late_for_nobody),  cmocka_unit_test(damage),          cmocka_unit_test(ended_rank),
+        cmocka_unit_test(files_in_a_row),   cmocka_unit_test(long_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

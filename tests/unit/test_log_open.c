@@ -175,6 +175,11 @@ static void test_damaged_block(void **state) {
             assert_int_equal(log_health(log)->blocks_damaged, 1);
             assert_int_equal(log_health(log)->events_damaged, place->events);
             assert_true(log_health(log)->bytes_skipped > 0 && !log_health(log)->index_missing);
+            if (place->process) {
+                const struct log_process *process = log_process_at(log, place->process->index);
+                assert_true(log_process_is_whole(process, (int64_t)place->start_ns - 1));
+                assert_false(log_process_is_whole(process, (int64_t)place->start_ns));
+            }
             log_close(log);
 
             *index_byte ^= 1;
