@@ -186,7 +186,8 @@ static uint64_t chunks_of(const struct log_dataset *dataset) {
 
 static double lost_to_filters(const struct object_sum *sum, enum object_part part, unsigned direction) {
     const struct object_requests *reads = &sum->request[OBJECT_WRITE][FACTS_READ];
-    if (part != OBJECT_WRITE || !sum->dataset->filters.count || reads->calls < LIMIT_PATTERN_CALLS) return 0;
+    if (part != OBJECT_WRITE || !sum->dataset->filters.count || !sum->calls[FACTS_WRITE]) return 0;
+    if (reads->calls < LIMIT_PATTERN_CALLS) return 0;
     if (direction == FACTS_READ) return 1;
     double chunks = (double)chunks_of(sum->dataset), writes = (double)sum->request[part][FACTS_WRITE].calls;
     return writes > 2 * chunks ? 1 - chunks / writes : 0;

@@ -73,8 +73,10 @@ static int fit_dimensions(struct placing *p, struct selection_place *place) {
 static void find_step(const struct placing *p, struct selection_place *place) {
     int64_t first[SELECTION_MAX_RANK], next[SELECTION_MAX_RANK];
     coordinates_of(p->selection, p->element[0], first);
-    coordinates_of(p->selection, p->element[0] + p->row->disp / p->element_bytes, next);
-    for (unsigned i = 0; i < p->selection->rank; i++) place->step[i] = next[i] - first[i];
+    uint64_t second = (uint64_t)p->element[0] + (uint64_t)(p->row->disp / p->element_bytes); // a damaged log may wrap
+    coordinates_of(p->selection, (int64_t)second, next);
+    for (unsigned i = 0; i < p->selection->rank; i++)
+        place->step[i] = (int64_t)((uint64_t)next[i] - (uint64_t)first[i]);
 }
 
 static int find_place(struct placing *p, struct selection_place *place) {

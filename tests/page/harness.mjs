@@ -86,6 +86,20 @@ export function recordExample(name, ...more) {
     return null;
 }
 
+// The log of a program with HDF5, with MPI if there is one; null if there is no HDF5.
+export function recordLibrary() {
+    const programs = [
+        ...Object.entries(launchers).map(([mpi, launcher]) => [mpi, [...launcher, '-n', `${ranks}`]]),
+        ['serial', []],
+    ];
+    for (const [kind, launcher] of programs) {
+        const program = join(build, 'tests', 'hdf5', `slabs-${kind}`);
+        if (!existsSync(program) || (launcher.length > 0 && !which(launcher[0]))) continue;
+        return recordCommand('library', [...launcher, program, join(folder, 'slabs.h5'), '3']);
+    }
+    return null;
+}
+
 export function report(log) {
     const page = log.replace(/\.ioseer$/, '.html');
     ioseer('report', '-o', page, log);

@@ -8,6 +8,7 @@ import {
     open,
     recordCommand,
     recordExample,
+    recordLibrary,
     report,
     runTests,
     test,
@@ -58,7 +59,7 @@ test('reports are made', async () => {
     const script =
         `cd '${data}'; dd if=/dev/zero of='${name}' bs=4k count=20; ` +
         `for i in $(seq 30); do cp '${name}' $i; done; cat *; dd if=/dev/zero of=many bs=512 count=7000`;
-    const logs = [recordCommand('shell', ['sh', '-c', `(${script}) > /dev/null`]), recordExample('btio')];
+    const logs = [recordCommand('shell', ['sh', '-c', `(${script}) > /dev/null`]), recordExample('btio'), recordLibrary()];
     for (const log of logs.filter(Boolean)) {
         const page = await open(report(log), {}, withoutWebGL);
         await drawAll(page);

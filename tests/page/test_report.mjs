@@ -8,6 +8,7 @@ import {
     open,
     option,
     recordExample,
+    recordLibrary,
     report,
     runTests,
     test,
@@ -284,5 +285,62 @@ for (const name of Object.keys(examples)) {
         return null;
     });
 }
+
+// The cells of a table's rows, each as one text.
+const rowsOf = (page, caption) =>
+    page.locator(`[aria-label="${caption}"] tbody tr`).evaluateAll((rows) =>
+        rows.map((row) => [...row.cells].map((cell) => cell.innerText.replaceAll('\u00a0', ' ').replaceAll('\n', ' | '))),
+    );
+
+async function checkLibrary(page, library) {
+    const row = (name, of) => [
+        name,
+        count(of.calls),
+        `${seconds(of.time)} | ${seconds(of.time - of.below)} own`,
+        `${bytes(of.bytes_read)} | ${bytes(of.file_bytes_read)} in files`,
+        `${bytes(of.bytes_written)} | ${bytes(of.file_bytes_written)} in files`,
+        count(of.file_reads + of.file_writes),
+    ];
+    const names = { transfers: 'Transfers', opens: 'Opens and creations', closes: 'Closes and flushes', others: 'Other calls' };
+    assert.deepEqual(await rowsOf(page, `${library.name}: what it was asked for and what reached the files`), [
+        row('All', library),
+        ...library.parts.map((part) => row(names[part.part], part)),
+    ]);
+}
+
+test('a program with HDF5', async () => {
+    const log = recordLibrary();
+    if (!log) return 'no HDF5';
+    const info = json('info', log);
+    const events = json('dump', log);
+    const page = await open(report(log), {}, withoutWebGL);
+    await checkLibrary(page, info.libraries[0]);
+    const objects = await rowsOf(page, 'Datasets and variables');
+    assert.deepEqual(
+        objects.map(([name, , , transfers, moved, time]) => [name, transfers.split(' | ')[0], moved, time]),
+        info.objects.map((row) => [
+            `${row.object} | slabs.h5`,
+            `${count(row.reads)} reads, ${count(row.writes)} writes`.replace(/^1 reads/, '1 read'),
+            `${bytes(row.bytes_read + row.bytes_written)} | ${bytes(row.file_bytes_read + row.file_bytes_written)} in files`,
+            seconds(row.time_read + row.time_written),
+        ]),
+    );
+    // In the tree, H5Dwrite stands above what it called.
+    const tree = await rowsOf(page, 'Tree of calls');
+    const at = tree.findIndex(([op]) => op === 'H5Dwrite');
+    const writes = events.filter(({ op }) => op === 'H5Dwrite');
+    assert.deepEqual(tree[at].slice(1, 4), [
+        'hdf5',
+        count(writes.length),
+        bytes(sum(writes.map(({ result }) => result))),
+    ]);
+    assert.equal(tree[at][4], seconds(sum(writes.map(({ duration }) => duration))));
+    const inside = new Set(writes.map(({ id }) => id));
+    const below = new Set(events.filter(({ parent }) => inside.has(parent)).map(({ op }) => op));
+    assert.ok(below.has(tree[at + 1][0]), tree[at + 1][0]);
+    assert.deepEqual(page.complaints, []);
+    await page.close();
+    return null;
+});
 
 await runTests();

@@ -8,6 +8,7 @@ import { findingsSection } from './findings.mjs';
 import { baseName, commandLine, percent, shorten } from './format.mjs';
 import { jobSection } from './job.mjs';
 import { layersSection } from './layers.mjs';
+import { librariesSection } from './libraries.mjs';
 import { processNames } from './names.mjs';
 import { phasesSection } from './phases.mjs';
 import { predictionsSection } from './predictions.mjs';
@@ -45,6 +46,7 @@ const makers = [
     findingsSection,
     timelineSection,
     phasesSection,
+    librariesSection,
     layersSection,
     collectivesSection,
     filesSection,
