@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "hdf5_later.h"
 
 enum { ROWS = 8, COLUMNS = 4, FLOATS = ROWS * COLUMNS, DOUBLE = sizeof(double) };
 
@@ -113,6 +114,81 @@ CASE(H5Aclose, H5Aclose(attribute), EVENT("H5Aclose", "/group/data@units"))
 CASE(H5Adelete, H5Adelete(data, "units"), EVENT("H5Adelete", "/group/data@units"))
 CASE(H5Adelete_by_name, H5Adelete_by_name(file, "group/data", "units", H5P_DEFAULT),
      EVENT("H5Adelete_by_name", "/group/data@units"))
+
+// --- since 1.14
+
+static hid_t both[2], types[2], all[2], rows[2];
+static void *buffers[2] = {values, values + COLUMNS};
+
+static void prepare_multi(void) {
+    both[0] = data;
+    both[1] = H5Dcreate2(file, "other", H5T_NATIVE_FLOAT, space, 0, H5Dget_create_plist(data), 0);
+    types[0] = types[1] = H5T_NATIVE_DOUBLE;
+    all[0] = rows[0] = all[1] = rows[1] = H5Dget_space(data);
+    H5Sselect_hyperslab(rows[1], H5S_SELECT_SET, (hsize_t[2]){1, 0}, NULL, (hsize_t[2]){2, COLUMNS}, NULL);
+}
+
+// The call contains a transfer of each dataset.
+#define MULTI(name, op, each, call)                                                                                    \
+    static void case_##name(void) {                                                                                    \
+        if (!case_symbol()) return;                                                                                    \
+        begin();                                                                                                       \
+        prepare_multi();                                                                                               \
+        case_start();                                                                                                  \
+        herr_t result = call;                                                                                          \
+        case_stop(result);                                                                                             \
+        CHECK(result >= 0);                                                                                            \
+        int parent = expect(op, path(), NONE, NONE, 0);                                                                \
+        expect_child(parent, each, object("/group/data"), 32, 64, 64);                                                 \
+        expect_child(parent, each, object("/other"), 16, 32, 32);                                                      \
+        end();                                                                                                         \
+    }
+MULTI(H5Dread_multi, "H5Dread_multi", "H5Dread", H5Dread_multi(2, both, types, all, rows, 0, buffers))
+MULTI(H5Dwrite_multi, "H5Dwrite_multi", "H5Dwrite",
+      H5Dwrite_multi(2, both, types, all, rows, 0, (const void **)buffers))
+MULTI(H5Dread_multi_async, "H5Dread_multi", "H5Dread", H5Dread_multi_async(2, both, types, all, rows, 0, buffers, 0))
+MULTI(H5Dwrite_multi_async, "H5Dwrite_multi", "H5Dwrite",
+      H5Dwrite_multi_async(2, both, types, all, rows, 0, (const void **)buffers, 0))
+
+CASE(H5Fcreate_async, H5Fcreate_async(case_path("other.h5"), H5F_ACC_TRUNC, 0, 0, 0),
+     expect("H5Fcreate", case_path("other.h5"), NONE, NONE, 0))
+CASE(H5Fopen_async, H5Fopen_async(path(), H5F_ACC_RDWR, 0, 0), expect("H5Fopen", path(), NONE, NONE, 0))
+CASE(H5Freopen_async, H5Freopen_async(file, 0), expect("H5Freopen", path(), NONE, NONE, 0))
+CASE(H5Fclose_async, H5Fclose_async(file, 0), expect("H5Fclose", path(), NONE, NONE, 0))
+CASE(H5Fflush_async, H5Fflush_async(file, H5F_SCOPE_LOCAL, 0), expect("H5Fflush", path(), NONE, NONE, 0))
+CASE(H5Gcreate_async, H5Gcreate_async(group, "new", 0, 0, 0, 0), EVENT("H5Gcreate", "/group/new"))
+CASE(H5Gopen_async, H5Gopen_async(file, "group", 0, 0), EVENT("H5Gopen", "/group"))
+CASE(H5Gclose_async, H5Gclose_async(group, 0), EVENT("H5Gclose", "/group"))
+CASE(H5Oopen_async, H5Oopen_async(file, "group", 0, 0), EVENT("H5Oopen", "/group"))
+CASE(H5Oclose_async, H5Oclose_async(data, 0), EVENT("H5Oclose", "/group/data"))
+CASE(H5Ocopy_async, H5Ocopy_async(file, "group/data", group, "copy", 0, 0, 0), EVENT("H5Ocopy", "/group/copy"))
+CASE(H5Ldelete_async, H5Ldelete_async(group, "data", 0, 0), EVENT("H5Ldelete", "/group/data"))
+CASE(H5Dcreate_async, H5Dcreate_async(group, "new", H5T_NATIVE_INT, H5Screate_simple(2, dims, NULL), 0, 0, 0, 0),
+     EVENT("H5Dcreate", "/group/new"))
+CASE(H5Dopen_async, H5Dopen_async(file, "group/data", 0, 0), EVENT("H5Dopen", "/group/data"))
+CASE(H5Dclose_async, H5Dclose_async(data, 0), EVENT("H5Dclose", "/group/data"))
+CASE(H5Dget_space_async, H5Dget_space_async(data, 0), )
+CASE(H5Dread_async, H5Dread_async(data, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, 0, values, 0),
+     expect("H5Dread", object("/group/data"), 0, FLOATS *DOUBLE, FLOATS *DOUBLE))
+CASE(H5Dwrite_async, H5Dwrite_async(data, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, 0, values, 0),
+     expect("H5Dwrite", object("/group/data"), 0, FLOATS *DOUBLE, FLOATS *DOUBLE))
+CASE(H5Dset_extent_async, H5Dset_extent_async(data, ((hsize_t[2]){2 * ROWS, COLUMNS}), 0),
+     EVENT("H5Dset_extent", "/group/data"))
+CASE(H5Acreate_async, H5Acreate_async(group, "a", H5T_NATIVE_INT, H5Screate(H5S_SCALAR), 0, 0, 0),
+     EVENT("H5Acreate", "/group@a"))
+CASE(H5Acreate_by_name_async,
+     H5Acreate_by_name_async(file, "group/data", "a", H5T_NATIVE_INT, H5Screate(H5S_SCALAR), 0, 0, 0, 0),
+     EVENT("H5Acreate_by_name", "/group/data@a"))
+CASE(H5Aopen_async, H5Aopen_async(data, "units", 0, 0), EVENT("H5Aopen", "/group/data@units"))
+CASE(H5Aopen_by_name_async, H5Aopen_by_name_async(group, "data", "units", 0, 0, 0),
+     EVENT("H5Aopen_by_name", "/group/data@units"))
+CASE(H5Aopen_by_idx_async, H5Aopen_by_idx_async(file, "group/data", H5_INDEX_NAME, H5_ITER_INC, 0, 0, 0, 0),
+     EVENT("H5Aopen_by_idx", "/group/data@units"))
+CASE(H5Aread_async, H5Aread_async(attribute, H5T_NATIVE_DOUBLE, values, 0),
+     expect("H5Aread", object("/group/data@units"), NONE, sizeof(int), sizeof(int)))
+CASE(H5Awrite_async, H5Awrite_async(attribute, H5T_NATIVE_INT, &(int){8}, 0),
+     expect("H5Awrite", object("/group/data@units"), NONE, sizeof(int), sizeof(int)))
+CASE(H5Aclose_async, H5Aclose_async(attribute, 0), EVENT("H5Aclose", "/group/data@units"))
 
 // --- selections: the function must be seen, so that the transfer after it has the right place and size
 
@@ -365,6 +441,37 @@ static const struct test_case cases[] = {
     ROW(H5Aclose),
     ROW(H5Adelete),
     ROW(H5Adelete_by_name),
+    ROW(H5Fcreate_async),
+    ROW(H5Fopen_async),
+    ROW(H5Freopen_async),
+    ROW(H5Fflush_async),
+    ROW(H5Fclose_async),
+    ROW(H5Gcreate_async),
+    ROW(H5Gopen_async),
+    ROW(H5Gclose_async),
+    ROW(H5Oopen_async),
+    ROW(H5Oclose_async),
+    ROW(H5Ocopy_async),
+    ROW(H5Ldelete_async),
+    ROW(H5Dcreate_async),
+    ROW(H5Dopen_async),
+    ROW(H5Dclose_async),
+    ROW(H5Dget_space_async),
+    ROW(H5Dread_async),
+    ROW(H5Dwrite_async),
+    ROW(H5Dread_multi_async),
+    ROW(H5Dwrite_multi_async),
+    ROW(H5Dset_extent_async),
+    ROW(H5Acreate_async),
+    ROW(H5Acreate_by_name_async),
+    ROW(H5Aopen_async),
+    ROW(H5Aopen_by_name_async),
+    ROW(H5Aopen_by_idx_async),
+    ROW(H5Aread_async),
+    ROW(H5Awrite_async),
+    ROW(H5Aclose_async),
+    ROW(H5Dread_multi),
+    ROW(H5Dwrite_multi),
     ROW(H5Screate_simple),
     ROW(H5Scopy),
     ROW(H5Dget_space),

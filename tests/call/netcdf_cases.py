@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lists the transfers of PnetCDF and NetCDF, each with the arguments that its parameters' names ask for.
+"""Lists the transfers of PnetCDF and NetCDF, of one variable and of several at once, each with the arguments that its parameters' names ask for.
 
     netcdf_cases.py --calls DIR LAYER OUTPUT.h
 """
@@ -11,7 +11,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'gen'))
 from tables import Tables  # noqa: E402
 
 VALUES = {'ncid': 'file', 'imap': 'map', 'num': '2', 'buftype': 'MPI_DOUBLE',
-          'filetype': 'type_of_file', 'request': '&request'}
+          'filetype': 'type_of_file', 'request': '&request', 'varids': 'ids', 'bufs': '(void *)buffers',
+          'bufcounts': 'sizes', 'datatypes': 'datatypes', 'strides': 'strides', 'imaps': 'maps'}
 FORM = re.compile(r'_(var[a-z1]?)(_|$)')
 
 
@@ -29,9 +30,12 @@ def row(call):
 
 def main():
     tables = Tables(pathlib.Path(sys.argv[2]))
-    calls = [call for call in tables.calls if call.layer == sys.argv[3] and call.cls in ('read', 'write')]
-    lines = ['#define TRANSFERS(X) \\'] + [f'    {row(call)} \\' for call in calls]
-    pathlib.Path(sys.argv[4]).write_text('\n'.join(lines) + '\n\n')
+    calls = [call for call in tables.calls if call.layer == sys.argv[3] and FORM.search(call.name)]
+    several = [call for call in calls if any(p.name == 'varids' for p in call.params)]
+    single = [call for call in calls if call not in several and call.cls in ('read', 'write')]
+    lines = [f'#define {name}(X) \\\n' + ''.join(f'    {row(call)} \\\n' for call in rows)
+             for name, rows in (('TRANSFERS', single), ('SEVERAL', several))]
+    pathlib.Path(sys.argv[4]).write_text('\n'.join(lines) + '\n')
 
 
 if __name__ == '__main__':

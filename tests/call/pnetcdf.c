@@ -12,7 +12,7 @@
 
 enum { ROWS = 8, COLUMNS = 4, VALUES = ROWS * COLUMNS };
 
-static int file, numbers, texts, records;
+static int file, numbers, texts, records, more_numbers, more_texts;
 static long long values[VALUES];
 static MPI_Datatype type_of_file;
 static int request;
@@ -29,9 +29,11 @@ static const char *object(int variable) {
     static unsigned turn;
     char *out = text[turn++ % 4];
     snprintf(out, PATH_ROOM, "%s:%s", path(),
-             variable == texts     ? "texts"
-             : variable == records ? "records"
-                                   : "numbers");
+             variable == texts          ? "texts"
+             : variable == records      ? "records"
+             : variable == more_numbers ? "more numbers"
+             : variable == more_texts   ? "more texts"
+                                        : "numbers");
     return out;
 }
 
@@ -45,11 +47,16 @@ static void define(void) {
     ncmpi_def_var(file, "numbers", NC_DOUBLE, 2, dims, &numbers);
     ncmpi_def_var(file, "texts", NC_CHAR, 2, dims, &texts);
     ncmpi_def_var(file, "records", NC_SHORT, 2, grows, &records);
+    ncmpi_def_var(file, "more numbers", NC_DOUBLE, 2, dims, &more_numbers);
+    ncmpi_def_var(file, "more texts", NC_CHAR, 2, dims, &more_texts);
 }
 
 static void begin(void) {
     define();
     ncmpi_enddef(file);
+    memset(values, 0, sizeof values);
+    ncmpi_put_var_text_all(file, more_texts, (char *)values);
+    ncmpi_put_var_double_all(file, more_numbers, (double *)values);
     ncmpi_put_vara_text_all(file, texts, (MPI_Offset[]){0, 0}, (MPI_Offset[]){ROWS, COLUMNS}, (char *)values);
     ncmpi_put_vara_double_all(file, numbers, (MPI_Offset[]){0, 0}, (MPI_Offset[]){ROWS, COLUMNS}, (double *)values);
 }
@@ -141,6 +148,41 @@ static void moved(const char *op, int variable, int64_t before, int64_t elements
 }
 
 TRANSFERS(TRANSFER)
+
+// --- several variables at once
+
+static MPI_Offset every[2] = {1, 1}, gaps[2] = {1, 2}, three[2] = {3, 1}, pairs[2] = {2, 1};
+static MPI_Offset *const strides[2] = {every, gaps}, *const maps[2] = {three, pairs};
+static long long others[VALUES];
+static void *const buffers[2] = {values, others};
+static const MPI_Offset sizes_of[][2] = {{VALUES, VALUES}, {1, 1}, {3, 4}};
+static const MPI_Offset *sizes;
+static const MPI_Datatype datatypes[2] = {MPI_DOUBLE, MPI_DOUBLE};
+static int ids[2];
+
+static void prepare_several(int variable, int64_t elements) {
+    ids[0] = variable;
+    ids[1] = variable == texts ? more_texts : more_numbers;
+    sizes = sizes_of[elements == COUNT_var ? 0 : elements == COUNT_var1 ? 1 : 2];
+}
+
+// The first part begins at 1,1, the second at 6,0.
+static void moved_several(const char *op, int variable, int64_t elements) {
+    int64_t bytes = variable == texts ? 1 : sizeof(double);
+    bool is_all = elements == COUNT_var, is_one = elements == COUNT_var1;
+    int64_t sizes_in_file[2] = {(is_all || is_one ? elements : 3) * bytes, (is_all || is_one ? elements : 4) * bytes};
+    char each[64];
+    snprintf(each, sizeof each, "ncmpi_%s", op + strlen("ncmpi_m"));
+    int parent = OF_FILE(op);
+    expect_child(parent, each, object(variable), is_all ? 0 : 5 * bytes, sizes_in_file[0], sizes_in_file[0]);
+    expect_child(parent, each, object(ids[1]), is_all ? 0 : 24 * bytes, sizes_in_file[1], sizes_in_file[1]);
+}
+
+#define SEVERAL_CASE(name, op, mode, variable, form, call)                                                             \
+    CASE_AFTER((begin(), BEFORE_##mode, prepare_several(variable, COUNT_##form)), name, call,                          \
+               moved_several(op, variable, COUNT_##form), end())
+
+SEVERAL(SEVERAL_CASE)
 
 // --- waiting
 
@@ -337,7 +379,7 @@ int main(int argc, char **argv) {
         ROW(ncmpi_cancel),
         {"transfers of PnetCDF that nobody waits for", nobody_waits},
         {"a nonblocking transfer of PnetCDF that fails", post_fails},
-        TRANSFERS(TRANSFER_ROW){"a variable of PnetCDF that grows", grows},
+        TRANSFERS(TRANSFER_ROW) SEVERAL(TRANSFER_ROW){"a variable of PnetCDF that grows", grows},
         {"elements and nothing, PnetCDF", elements},
         {"no datatype, PnetCDF", no_datatype},
         {"a transfer of PnetCDF that fails", fails},

@@ -89,12 +89,14 @@ def events_by_case(events, scratch):
 
 
 def without_inner(events):
-    """Of calls above MPI-IO, what they contain is not looked at; an object's name is FILE:OBJECT."""
-    inner, kept = set(), []
+    """Of calls above MPI-IO, what they contain is not looked at, unless it is of the same layer: a call on several objects
+    contains a transfer of each. An object's name is FILE:OBJECT."""
+    inner, kept = {}, []
     for event in events:
         if event['parent'] in inner or event['layer'] in ABOVE:
-            inner.add(event['id'])
-        if event['parent'] not in inner:
+            inner[event['id']] = event['layer']
+        if inner.get(event['parent'], event['layer']) == event['layer'] and (
+                event['layer'] in ABOVE or event['parent'] not in inner):
             file = f'{event["file"]}:{event["object"]}' if event['object'] else event['file']
             kept.append(event | {'file': file})
     return kept

@@ -318,6 +318,23 @@ class Serial(Hdf5Test):
         phases = self.json('phases', '--json', '--layer', 'hdf5', log)
         self.assertEqual((phases['bytes'], phases['unphased_bytes']), (0, 2 * 7 * SLAB))
 
+    def interface(self, name, row):
+        """A program that writes a dataset of 384 bytes, `row` bytes at a time, and reads all of it."""
+        program = os.path.join(PROGRAMS, name)
+        self.need(program)
+        events = self.same(program, 'data.h5', output='data.h5', has_times=True)
+        moved = [(e['op'], e['offset'], e['result']) for e in events if e['object'] == '/data' and e['class'] in ('read', 'write')]
+        self.assertEqual(moved, [('H5Dwrite', at, row) for at in range(0, 384, row)] + [('H5Dread', 0, 384)])
+
+    def test_cpp(self):
+        self.interface('rows-cc', 64)
+
+    def test_fortran(self):
+        self.interface('rows-fortran', 64)
+
+    def test_high_level(self):
+        self.interface('high-level', 384)
+
     def test_tools(self):
         """Programs that use HDF5 in their own ways: links, references, filters, the high-level library."""
         self.need('h5import', 'h5repack', 'h5copy', 'h5dump')
@@ -432,6 +449,20 @@ file.close()
         self.python('from mpi4py import MPI\nimport h5py._debian_h5py_mpi as h5py')
 
 
+PARALLEL = '''
+import numpy
+from mpi4py import MPI
+import h5py._debian_h5py_mpi as h5py
+rank, size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
+with h5py.File('python.h5', 'w', driver='mpio', comm=MPI.COMM_WORLD) as file:
+    data = file.create_dataset('data', (size * 4, 16), 'f8')
+    values = numpy.full((2, 16), rank)
+    data[rank * 4:rank * 4 + 2] = values
+    with data.collective:
+        data[rank * 4 + 2:rank * 4 + 4] = values
+'''
+
+
 class Parallel(Hdf5Test):
     mpi = None
     ranks, slabs = 4, 3
@@ -464,6 +495,17 @@ class Mpich(Parallel):
 
 class OpenMpi(Parallel):
     mpi = 'openmpi'
+
+    def test_python(self):
+        """h5py for MPI, which Debian builds with Open MPI."""
+        self.need('mpiexec.openmpi')
+        command = ('mpiexec.openmpi', '--oversubscribe', '-n', '4', PYTHON, '-c', PARALLEL)
+        if run(*command, cwd=self.folder, env=OPEN_MPI).returncode:
+            self.skipTest('no h5py for MPI')
+        events = self.same(*command, output='python.h5', has_times=True, env=OPEN_MPI)
+        for rank in range(4):
+            writes = [(e['offset'], e['result'], e['collective']) for e in events if e['op'] == 'H5Dwrite' and e['rank'] == rank]
+            self.assertEqual(writes, [(rank * 512, 256, False), (rank * 512 + 256, 256, True)])
 
 
 class Cost(Hdf5Test):

@@ -68,21 +68,27 @@ static void place(struct hdf5_probe *p, struct hdf5_id *dataset, const struct se
     p->shape = selection_number(&dataset->last, selection, dataset->space.can_grow);
 }
 
-bool hdf5_enter_data(struct hdf5_probe *p, hid_t id, hid_t space, hid_t list) {
+// Sets what a transfer of a dataset moves.
+static void locate(struct hdf5_probe *p, hid_t id, hid_t space, hid_t list) {
     enum { ALL = 0 };
-    if (!start(p)) return false;
     p->id = hdf5_object(p, id);
-    if (LIKELY(p->id)) {
-        struct hdf5_id *known = space == ALL ? p->id : hdf5_find(p, HDF5_SPACE, space);
-        if (UNLIKELY(!known || known->space.kind == SELECTION_UNKNOWN) && space > ALL) {
-            if (!known) known = hdf5_add(p, HDF5_SPACE, space);
-            if (known) hdf5_ask_space(p, space, &known->space);
-        }
-        if (known) place(p, p->id, &known->space);
-        p->is_collective = p->id->access.by_mpi && hdf5_list_is_collective(p, list);
+    if (UNLIKELY(!p->id)) return;
+    struct hdf5_id *known = space == ALL ? p->id : hdf5_find(p, HDF5_SPACE, space);
+    if (UNLIKELY(!known || known->space.kind == SELECTION_UNKNOWN) && space > ALL) {
+        if (!known) known = hdf5_add(p, HDF5_SPACE, space);
+        if (known) hdf5_ask_space(p, space, &known->space);
     }
+    if (known) place(p, p->id, &known->space);
+    p->is_collective = p->id->access.by_mpi && hdf5_list_is_collective(p, list);
+}
+
+bool hdf5_enter_data(struct hdf5_probe *p, hid_t id, hid_t space, hid_t list) {
+    if (!start(p)) return false;
+    locate(p, id, space, list);
     return begin(p);
 }
+
+bool hdf5_enter_multi(struct hdf5_probe *p) { return start(p) && begin(p); }
 
 bool hdf5_enter_chunk(struct hdf5_probe *p, hid_t id, const hsize_t *at, size_t bytes, hid_t list) {
     uint64_t element = 0;
@@ -109,14 +115,16 @@ bool hdf5_enter_quietly(struct hdf5_probe *p) { return watch(p); }
 
 // --- leaving
 
-// Writes the event of the call, which ended at `end`.
-static void finish(struct hdf5_probe *p, struct emission *e, bool is_done) {
-    if (!is_done) {
-        emit_result(e, -1, 0, FAILED);
-    }
+static void add_place(const struct hdf5_probe *p, struct emission *e) {
     if (!p->has_offset && call_table[e->event.call].traits & CALL_HAS_OFFSET) e->extra.flags |= EVENT_NO_OFFSET;
     if (p->shape) emit_attribute(e, ATTRIBUTE_SELECTION, p->shape);
     if (p->is_collective) emit_attribute(e, ATTRIBUTE_COLLECTIVE, 1);
+}
+
+// Writes the event of the call, which ended at `end`.
+static void finish(struct hdf5_probe *p, struct emission *e, bool is_done) {
+    if (!is_done) emit_result(e, -1, 0, FAILED);
+    add_place(p, e);
     // A question after the call may have made HDF5 read, as for a fill value of variable length: inside the call.
     if (p->thread->writer.clock > e->event.end) e->event.end = p->thread->writer.clock;
     emit_finish(p->thread, &p->frame, e);
@@ -153,6 +161,26 @@ void hdf5_leave_object(struct hdf5_probe *p, uint32_t call, herr_t result) {
 void hdf5_leave_flush(struct hdf5_probe *p, uint32_t call, herr_t result) {
     struct emission e;
     uint64_t end = event_clock_now();
+    struct file *file = file_of(p->id);
+    if (file) file = files_entry(file->name, strlen(file->name));
+    if (begin_event(p, &e, call, file, 0, end)) finish(p, &e, result >= 0);
+}
+
+// A call on several datasets contains a transfer of each.
+void hdf5_leave_multi(struct hdf5_probe *p, uint32_t call, const struct hdf5_many *many, uint32_t each, herr_t result) {
+    struct emission e;
+    uint64_t end = event_clock_now();
+    for (size_t i = 0; i < many->count && result >= 0; i++) {
+        struct hdf5_probe one = {.thread = p->thread, .library = p->library};
+        locate(&one, many->id[i], many->space[i], many->list);
+        if (!p->id) p->id = one.id;
+        if (one.id && one.id->left_out) continue;
+        const struct plain_event event = {
+            .call = each, .offset = one.offset, .size = one.size, .start = p->start, .end = end, .caller = p->caller};
+        emit_start(&e, event, file_of(one.id), serial_of(one.id));
+        add_place(&one, &e);
+        emit_slowly(p->thread, &e);
+    }
     struct file *file = file_of(p->id);
     if (file) file = files_entry(file->name, strlen(file->name));
     if (begin_event(p, &e, call, file, 0, end)) finish(p, &e, result >= 0);

@@ -53,6 +53,14 @@ struct hdf5_slab {
 };
 #define HDF5_SLAB(start, stride, count, block) (&(const struct hdf5_slab){start, stride, count, block})
 
+// Datasets of one call, with what it selects in each.
+struct hdf5_many {
+    size_t count;
+    const hid_t *id, *space;
+    hid_t list;
+};
+#define HDF5_MANY(count, id, space, list) (&(const struct hdf5_many){count, id, space, list})
+
 // --- ids.c
 
 struct hdf5_id *hdf5_find(struct hdf5_probe *p, enum hdf5_kind kind, hid_t id);
@@ -84,6 +92,7 @@ bool hdf5_enter_release(struct hdf5_probe *p, hid_t id);
 bool hdf5_enter_data(struct hdf5_probe *p, hid_t id, hid_t space, hid_t list);
 bool hdf5_enter_chunk(struct hdf5_probe *p, hid_t id, const hsize_t *at, size_t bytes, hid_t list);
 bool hdf5_enter_attribute_data(struct hdf5_probe *p, hid_t id);
+bool hdf5_enter_multi(struct hdf5_probe *p);
 bool hdf5_enter_quietly(struct hdf5_probe *p);
 
 void hdf5_leave_file(struct hdf5_probe *p, uint32_t call, const char *name, unsigned flags, hid_t result);
@@ -95,6 +104,7 @@ void hdf5_leave_name(struct hdf5_probe *p, uint32_t call, const char *object, co
 void hdf5_leave_close(struct hdf5_probe *p, uint32_t call, hid_t id, int result);
 void hdf5_leave_extent(struct hdf5_probe *p, uint32_t call, hid_t id, herr_t result);
 void hdf5_leave_flush(struct hdf5_probe *p, uint32_t call, herr_t result);
+void hdf5_leave_multi(struct hdf5_probe *p, uint32_t call, const struct hdf5_many *many, uint32_t each, herr_t result);
 void hdf5_leave_chunk(struct hdf5_probe *p, uint32_t call, hid_t id, const hsize_t *at, herr_t result);
 
 void hdf5_leave_space(struct hdf5_probe *p, uint32_t call, int rank, const hsize_t *dims, hid_t result);

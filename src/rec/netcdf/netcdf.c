@@ -48,6 +48,11 @@ struct transfer {
 
 static const struct transfer nothing;
 
+static void add_place(struct emission *e, const struct transfer *t) {
+    if (!t->has_offset && call_table[e->event.call].traits & CALL_HAS_OFFSET) e->extra.flags |= EVENT_NO_OFFSET;
+    if (t->shape) emit_attribute(e, ATTRIBUTE_SELECTION, t->shape);
+}
+
 // Starts the event. Returns false, and drops it, if the file is left out.
 static bool begin_event(struct nc_probe *p, struct emission *e, uint32_t call, const struct nc_object *object,
                         const struct transfer *t, uint64_t end) {
@@ -58,13 +63,14 @@ static bool begin_event(struct nc_probe *p, struct emission *e, uint32_t call, c
         return false;
     }
     emit_start(e, event, object ? object->file : NULL, object ? object->serial : 0);
-    if (!t->has_offset && call_table[call].traits & CALL_HAS_OFFSET) e->extra.flags |= EVENT_NO_OFFSET;
-    if (t->shape) emit_attribute(e, ATTRIBUTE_SELECTION, t->shape);
+    add_place(e, t);
     return true;
 }
 
 static void finish(struct nc_probe *p, struct emission *e, int result) {
     if (result) emit_result(e, result, 0, FAILED);
+    // A question after the call may have made the library read: inside the call.
+    if (p->thread->writer.clock > e->event.end) e->event.end = p->thread->writer.clock;
     emit_finish(p->thread, &p->frame, e);
     p->thread->inside &= ~inside(p);
 }
@@ -279,6 +285,28 @@ void nc_leave_parts(struct nc_probe *p, uint32_t call, const struct nc_list *lis
     struct nc_object *variable = object_of(p, p->file_id, p->id, result);
     struct transfer t = place_parts(variable, list, result);
     leave_moved(p, call, variable, &t, end, result);
+}
+
+// A call on several variables contains a transfer of each.
+void nc_leave_many(struct nc_probe *p, uint32_t call, int file_id, const struct nc_many *many, uint32_t each,
+                   int result) {
+    struct emission e;
+    uint64_t end = event_clock_now();
+    const struct nc_object *whole = object_of(p, file_id, NC_WHOLE_FILE, result);
+    bool left_out = whole && whole->left_out;
+    for (int i = 0; i < many->number && !result && !left_out; i++) {
+        struct nc_object *variable = nc_object(p, file_id, many->variable[i]);
+        if (!variable) continue;
+        const struct nc_slab slab = {many->start ? many->start[i] : NULL, many->count ? many->count[i] : NULL,
+                                     many->stride ? many->stride[i] : NULL};
+        struct transfer t = place_part(p, variable, many->start ? &slab : NULL, 0);
+        const struct plain_event event = {
+            .call = each, .offset = t.offset, .size = t.size, .start = p->start, .end = end, .caller = p->caller};
+        emit_start(&e, event, variable->file, variable->serial);
+        add_place(&e, &t);
+        emit_slowly(p->thread, &e);
+    }
+    if (begin_event(p, &e, call, whole, &nothing, end)) finish(p, &e, result);
 }
 
 // Which elements a datatype of MPI selects is not looked at.

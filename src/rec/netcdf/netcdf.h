@@ -52,6 +52,15 @@ struct nc_list {
 };
 #define NC_LIST(number, start, count) (&(const struct nc_list){number, start, count})
 
+// A part of each of several variables. Without starts it is all of each.
+struct nc_many {
+    int number;
+    const int *variable;
+    int64_t *const *start, *const *count, *const *stride;
+};
+#define NC_MANY(number, variables, start, count, stride)                                                               \
+    (&(const struct nc_many){number, variables, start, count, stride})
+
 struct pending; // rec/async/pending.h
 
 // --- ids.c
@@ -83,6 +92,8 @@ void nc_leave_variable(struct nc_probe *p, uint32_t call, int file_id, const int
 bool nc_enter_data(struct nc_probe *p, int file_id, int variable);
 void nc_leave_part(struct nc_probe *p, uint32_t call, const struct nc_slab *slab, int result);
 void nc_leave_parts(struct nc_probe *p, uint32_t call, const struct nc_list *list, int result);
+void nc_leave_many(struct nc_probe *p, uint32_t call, int file_id, const struct nc_many *many, uint32_t each,
+                   int result);
 void nc_leave_typed(struct nc_probe *p, uint32_t call, const void *datatype, int result);
 void nc_leave_post(struct nc_probe *p, uint32_t call, const struct nc_slab *slab, const int *request, int result);
 void nc_leave_posts(struct nc_probe *p, uint32_t call, const struct nc_list *list, const int *request, int result);
