@@ -7,14 +7,16 @@
 #include "base/err.h"
 #include "base/lookup.h"
 
+enum { RECENT = 256 }; // a program that uses a few files in turn needs no lookup
+
 // The files of one process.
 struct reading {
     struct file_times *times;
     uint32_t process;
     struct file_time *time;
     size_t count;
-    struct lookup of_file; // is_inside and index of the file -> index in `time`
-    uint32_t last;         // index in `time`
+    struct lookup of_file;   // is_inside and index of the file -> index in `time`
+    uint32_t recent[RECENT]; // some of them, by file: index in `time`
 };
 
 static void discard(void *state) {
@@ -40,15 +42,15 @@ static int time_of(struct reading *reading, const struct log_file *file, bool is
                                   .file = (uint32_t)log_file_index(reading->times->log, file),
                                   .is_inside = is_inside};
     uint64_t key = lookup_pair(is_inside, own.file);
-    uint32_t at = reading->last;
-    if (!reading->count || reading->time[at].file != own.file || reading->time[at].is_inside != is_inside)
+    uint32_t *recent = &reading->recent[own.file % RECENT], at = *recent;
+    if (at >= reading->count || reading->time[at].file != own.file || reading->time[at].is_inside != is_inside)
         at = lookup_find(&reading->of_file, key);
     if (at == LOOKUP_NONE) {
         at = (uint32_t)reading->count;
         FORWARD(lookup_set(&reading->of_file, key, at));
         FORWARD(array_push(reading->time, reading->count, own));
     }
-    reading->last = at;
+    *recent = at;
     *time = &reading->time[at];
     return 0;
 }
