@@ -114,14 +114,9 @@ static struct facts_sum sum_small_files(const struct findings *findings, bool cl
     return sum;
 }
 
-// Whether most of the claimed time is in opens and closes.
-static bool is_mostly_opens(const struct findings *findings) {
-    double ns = 0;
-    for (size_t i = 0; i < findings->claims; i++) {
-        unsigned kind = findings->facts->grain[findings->claim[i].grain].traits.kind;
-        if (kind == KIND_OPEN || kind == KIND_CLOSE) ns += findings->claim[i].ns;
-    }
-    return ns * 2 > find_taken(findings).ns;
+// Whether most of the time of these calls is in opens and closes.
+static bool is_mostly_opens(const struct names *names, const struct facts_sum *all) {
+    return (names->kind[KIND_OPEN].ns + names->kind[KIND_CLOSE].ns) * 2 > all->ns;
 }
 
 // Whether most of these calls waited for storage or a server.
@@ -179,9 +174,10 @@ int find_metadata(struct findings *findings, struct finding *finding) {
     if (taken.sum.calls < 2 * LIMIT_PATTERN_CALLS || taken.files < LIMIT_PATTERN_CALLS) return 0;
     struct facts_sum small = sum_small_files(findings, true);
     if (small.calls >= LIMIT_SMALL_FILES) {
-        finding->title = find_text(findings, "%s of %s on average%s", human_count(small.calls, "small file").text,
-                                   human_bytes(find_mean(&small)).text,
-                                   is_mostly_opens(findings) ? ": most time goes into opening and closing them" : "");
+        finding->title =
+            find_text(findings, "%s of %s on average%s", human_count(small.calls, "small file").text,
+                      human_bytes(find_mean(&small)).text,
+                      is_mostly_opens(&names, &taken.sum) ? ": most time goes into opening and closing them" : "");
     } else {
         finding->title = find_text(findings, "%s on %s", human_count(taken.sum.calls, "metadata call").text,
                                    human_count(taken.files, "file").text);
