@@ -66,9 +66,22 @@ class FindingsTest(rules.FindingsTest):
         return [figures.ns(e['duration']) for e in figures.load(self.expect(0, 'dump', '--json', log).stdout)
                 if e['file'] and os.path.basename(e['file']) == name and wanted(e)]
 
-    def test_stakes(self):
-        """Calls without the pauses of a busy machine: as if all took what the faster nineteen of twenty take on average. At
-        stake are those after the first, but what is typical comes from all of them. ioseer sorts the times into bins a quarter wide."""
+    @staticmethod
+    def typical(durations):
+        """What the faster nineteen of twenty calls take on average: without the pauses of a busy machine."""
+        kept = sorted(durations)[:len(durations) - len(durations) // 20]
+        return sum(kept) / len(kept)
+
+    def assert_stake(self, finding, log, stake):
+        """ioseer sorts the times into bins a quarter wide."""
+        first = self.assert_first(finding, log)
+        with self.subTest(finding=finding):
+            self.assertTrue(0.98 * stake <= first['seconds'] * 1e9 <= 1.25 * stake, (first['seconds'], stake))
+        self.unmount()
+        return first
+
+    def test_stakes_of_repeated_calls(self):
+        """At stake are those after the first, but what is typical comes from all of them."""
         for finding, program, options, name, classes in (
                 ('stats', 'stats of one file', faults.HERE_ONLY, 'x', ('meta',)),
                 ('opens', 'opens in a loop', faults.HERE_ONLY, 'opened', ('open', 'close')),
@@ -76,15 +89,24 @@ class FindingsTest(rules.FindingsTest):
             log, stake = self.record_program(program, self.storage(options)), 0
             for kind in classes:
                 first_ns, *all_ns = self.durations(log, name, lambda e: e['class'] == kind)
-                kept = sorted([first_ns, *all_ns])[:len(all_ns) + 1 - (len(all_ns) + 1) // 20]
-                stake += min(sum(kept) / len(kept) * len(all_ns), sum(all_ns))
-            first = self.assert_first(finding, log)
-            with self.subTest(finding=finding):
-                self.assertTrue(0.98 * stake <= first['seconds'] * 1e9 <= 1.25 * stake, (first['seconds'], stake))
-                if finding == 'syncs':
-                    each = figures.time_text(sum(all_ns) // len(all_ns)) + ' each on average'
-                    self.assertEqual(first['title'], f'{len(all_ns)} syncs of files that had been synced before, {each}')
-            self.unmount()
+                stake += min(self.typical([first_ns, *all_ns]) * len(all_ns), sum(all_ns))
+            first = self.assert_stake(finding, log, stake)
+            if finding == 'syncs':
+                each = figures.time_text(sum(all_ns) // len(all_ns)) + ' each on average'
+                self.assertEqual(first['title'], f'{len(all_ns)} syncs of files that had been synced before, {each}')
+
+    def test_stakes_of_requests(self):
+        """Those that move the same bytes again, after the first; or what small ones take beyond a copy in memory."""
+        for finding, program, options, name, kind, first, copy_ns in (
+                ('read-again', 'read again', LATENCY, 'data', 'read', 1, 0),
+                ('written-again', 'written again', LATENCY, 'over', 'write', 1, 0),
+                ('small-requests', 'tiny writes', faults.HERE_ONLY, 'tiny', 'write', 0, 16),
+                ('small-requests', 'small writes', LATENCY, 'small', 'write', 0, 4096)):
+            log = self.record_program(program, self.storage(options))
+            all_ns = self.durations(log, name, lambda e: e['class'] == kind)[first:]
+            self.assert_stake(finding, log, min((self.typical(all_ns) - copy_ns) * len(all_ns), sum(all_ns)))
+
+    def test_the_stake_of_failed_calls(self):
         log = self.record_program('failed writes', self.folder)
         failed = self.durations(log, 'full', lambda e: e['class'] == 'write' and (e['errno'] or e['result'] < e['size']))
         self.assertAlmostEqual(self.assert_first('failed', log)['seconds'] * 1e9, sum(failed), delta=1.5)  # rounded down
