@@ -97,10 +97,12 @@ static int add_bytes(struct page *page) {
     const struct summary_totals *totals = &page->summary.totals;
     uint64_t bytes = totals->bytes[0] + totals->bytes[1];
     double rate = page->collect.transfers.ns > 0 ? (double)bytes * 1e9 / (double)page->collect.transfers.ns : 0;
-    if (!bytes) return 0;
+    struct human calls = human_count(totals->calls, "call");
+    if (!totals->calls) return 0;
+    if (!bytes) return text_list_add(&page->sentences, "The job made %s, which moved no data.", calls.text);
     return text_list_add(
-        &page->sentences, "It read %s and wrote %s with %s, at %s while any transfer was in progress (%s).",
-        human_bytes(totals->bytes[0]).text, human_bytes(totals->bytes[1]).text, human_count(totals->calls, "call").text,
+        &page->sentences, "The job made %s, read %s and wrote %s, at %s while any transfer was in progress (%s).",
+        calls.text, human_bytes(totals->bytes[0]).text, human_bytes(totals->bytes[1]).text,
         human_bandwidth(rate < 1e18 ? rate : 1e18).text, human_seconds(page->collect.transfers.ns).text);
 }
 

@@ -156,7 +156,7 @@ class Comparison(harness.CommandLineTest):
             self.assertIn(f'{row["program"]} ({who}): {time_text(ns(row["io_time"]))} of its {time_text(ns(row["run_time"]))} '
                           f'in I/O, {percent_text(float(row["share"]))}.', text)
         if read + written:
-            self.assertIn(f'It read {bytes_text(read)} and wrote {bytes_text(written)} with {count_text(len(told.own), "call")}, '
+            self.assertIn(f'The job made {count_text(len(told.own), "call")}, read {bytes_text(read)} and wrote {bytes_text(written)}, '
                           f'at {rate_text((read + written) * 1e9 / self.moving_ns)} while any transfer was in progress '
                           f'({time_text(self.moving_ns)}).', text)
         ended = re.search(r'The command (?:was killed by signal (\d+) \(|failed with exit status (\d+)\.)', text)
