@@ -34,7 +34,7 @@ static int compare_times(const void *a, const void *b) {
 static int compare_ranks(const void *a, const void *b) {
     const struct process_times *left = a, *right = b;
     int order = log_process_compare(left->process, right->process);
-    return order ? order : left->process < right->process ? -1 : 1;
+    return order ? order : compare_times(a, b);
 }
 
 static void process_json(const struct process_times *times, struct json_out *json) {

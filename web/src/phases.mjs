@@ -211,7 +211,7 @@ function words({ phases, bytes: all, unphased_bytes: unphased }) {
             ? `Phases ${slowest[0].id}–${slowest.at(-1).id} take`
             : `Phase ${slowest[0].id} takes`;
     const text =
-        `${plural(phases.length, 'phase')} of ${bytes(all)}.` +
+        `${plural(phases.length, 'phase')}${all > 0 ? ` of ${bytes(all)}` : ''}.` +
         (total > 0 ? ` ${name} the most time: ${seconds(spent)}, ${percent(spent / total)} of all.` : '');
     return unphased > 0 ? `${text} ${bytes(unphased)} are in no phase.` : text;
 }
