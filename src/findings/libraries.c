@@ -14,11 +14,11 @@ enum { LAYOUT_CONTIGUOUS = 1, FILL_NEVER = 1 }; // as in HDF5
 
 // --- datasets
 
-static bool is_dataset(const struct object_sum *sum) { return sum->object && sum->dataset && sum->layer == LAYER_HDF5; }
+static bool is_dataset(const struct object_sum *sum) { return sum->dataset && sum->layer == LAYER_HDF5; }
 
 static size_t objects_in(const struct findings *findings) {
     const struct call_tree *tree = findings->facts->tree;
-    return tree && tree->object ? log_file_count(tree->log) : 0;
+    return tree ? tree->objects : 0;
 }
 
 static uint64_t name_key(const struct log_file *file) { return hash_bytes(0, file->name, strlen(file->name)); }

@@ -27,6 +27,12 @@ static inline bool call_layer_is_above(unsigned layer) {
     return layer == LAYER_HDF5 || layer == LAYER_PNETCDF || layer == LAYER_NETCDF;
 }
 
+// These layers, numbered from 0: calls of one may be inside those of another.
+enum { LAYERS_ABOVE = 3 };
+static inline unsigned call_layer_above(unsigned layer) {
+    return layer == LAYER_HDF5 ? 0 : layer == LAYER_PNETCDF ? 1 : 2;
+}
+
 enum call_class {
     CLASS_NONE,
     CLASS_READ,

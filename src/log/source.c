@@ -296,7 +296,8 @@ static const struct log_around *find_around(const struct log_around *table, uint
 // A call that consists of several transfers (copy_file_range, lio_listio) is not a transfer itself. What is inside a
 // call above MPI-IO counts as if it were not inside.
 static void set_parent(const struct log_source *source, struct log_event *event) {
-    const struct log_around *around = find_around(source->above, event->parent);
+    const struct log_around *around = NULL;
+    for (unsigned i = 0; i < LAYERS_ABOVE && !around; i++) around = find_around(source->above[i], event->parent);
     if (around) {
         event->has_parent = false;
         event->in_above = true;
@@ -319,7 +320,7 @@ static int add_relations(struct log_source *source, struct log_batch *batch, str
         event[i].thread = thread;
         if (call_layer_is_above(event[i].call->layer)) {
             batch->has_above = true;
-            FORWARD(remember(&source->above, &event[i]));
+            FORWARD(remember(&source->above[call_layer_above(event[i].call->layer)], &event[i]));
         } else if (may_be_parent(&event[i])) {
             FORWARD(remember(&source->around, &event[i]));
         }
@@ -474,7 +475,7 @@ void log_source_close(struct log_source *source) {
     free(source->stream);
     free(source->due);
     free(source->around);
-    free(source->above);
+    for (unsigned i = 0; i < LAYERS_ABOVE; i++) free(source->above[i]);
     lookup_free(&source->thread_of);
     *source = (struct log_source){0};
 }

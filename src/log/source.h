@@ -55,10 +55,10 @@ struct log_source {
     struct log_cursor **idle;
     size_t idle_count;
     // For has_relations.
-    struct lookup thread_of;        // by thread id
-    struct log_around *around;      // [SOURCE_AROUND], allocated on first use; fixed size
-    struct log_around *above;       // the same, of calls above MPI-IO: each contains many others
-    struct log_stream_comm *stream; // by stream, if has_comm
+    struct lookup thread_of;                // by thread id
+    struct log_around *around;              // [SOURCE_AROUND], allocated on first use; fixed size
+    struct log_around *above[LAYERS_ABOVE]; // the same, of calls above MPI-IO: each contains many others
+    struct log_stream_comm *stream;         // by stream, if has_comm
     size_t streams;
 };
 

@@ -20,6 +20,14 @@ static int find_node(struct call_tree *tree, uint32_t parent, const struct log_c
 
 static int make_root(struct call_tree *tree) { return array_push(tree->node, tree->count, (struct call_node){0}); }
 
+static int find_object(struct call_tree *tree, const struct log_file *file, unsigned layer, uint32_t *place) {
+    uint64_t key = lookup_pair(layer, file->index);
+    *place = lookup_find(&tree->object_of, key);
+    if (*place != LOOKUP_NONE) return 0;
+    FORWARD(lookup_set(&tree->object_of, key, *place = (uint32_t)tree->objects));
+    return array_push(tree->object, tree->objects, (struct object_sum){.object = file, .layer = layer});
+}
+
 static int direction_of(const struct log_event *event) { return event->call->class == CLASS_READ ? 0 : 1; }
 
 // --- one process
@@ -28,15 +36,14 @@ static int direction_of(const struct log_event *event) { return event->call->cla
 struct around {
     uint64_t id;
     uint32_t node;
-    uint32_t object; // that it is about; UINT32_MAX: none
-    uint32_t part;   // enum object_part
+    struct {
+        uint32_t object; // that it is about, or a call of the layer around it: place + 1, else 0
+        uint32_t part;   // enum object_part
+    } about[LAYERS_ABOVE];
 };
 
-// Calls inside each other, and nonblocking ones. A call may contain many of the levels below, which must not displace
-// it.
-enum { AROUND = 64, LEVELS = 3 };
-
-#define NO_OBJECT UINT32_MAX
+// Calls inside each other, and nonblocking ones. A call may contain many of other layers, which must not displace it.
+enum { AROUND = 64, LEVELS = 2 + LAYERS_ABOVE };
 
 struct reading {
     struct call_tree *all;
@@ -58,8 +65,6 @@ static int begin(void *context, const struct log_process *process, void **state)
     RETURN_IF(!reading, -ENOMEM);
     reading->all = tree;
     reading->own.log = tree->log;
-    reading->own.object = calloc(log_file_count(tree->log) + 1, sizeof *reading->own.object);
-    RETURN_IF(!reading->own.object, -ENOMEM);
     return make_root(&reading->own);
 }
 
@@ -75,7 +80,7 @@ static const struct around *find_around(const struct reading *reading, uint64_t 
 
 static void remember(struct reading *reading, const struct log_call *call, const struct around *around) {
     bool may_contain = call->layer > LAYER_STDIO || (!log_class_moves(call->class) && call->class != CLASS_SEEK);
-    unsigned level = call_layer_is_above(call->layer) ? 2 : call->layer > LAYER_STDIO ? 1 : 0;
+    unsigned level = call_layer_is_above(call->layer) ? 2 + call_layer_above(call->layer) : call->layer > LAYER_STDIO;
     if (may_contain) reading->around[level][place_of(around->id)] = *around;
 }
 
@@ -102,11 +107,8 @@ static void add_chunks(struct object_sum *sum, const struct log_event *event) {
     sum->regular[direction] += log_event_bytes(event);
 }
 
-static void add_object(struct reading *reading, const struct log_event *event) {
-    struct object_sum *sum = &reading->own.object[event->file->index];
+static void add_to_object(struct object_sum *sum, const struct log_event *event) {
     int direction = direction_of(event);
-    sum->object = event->file;
-    sum->layer = event->call->layer;
     sum->processes = 1;
     if (event->dataset) sum->dataset = event->dataset;
     sum->opens += event->call->class == CLASS_OPEN;
@@ -125,13 +127,23 @@ static enum object_part object_part_of(const struct log_call *call) {
                                         : OBJECT_OTHER;
 }
 
+static void add_request(struct call_tree *tree, const struct around *around, const struct log_event *event) {
+    for (unsigned i = 0; i < LAYERS_ABOVE; i++) {
+        if (!around->about[i].object) continue;
+        struct object_sum *sum = &tree->object[around->about[i].object - 1];
+        struct object_requests *request = &sum->request[around->about[i].part][direction_of(event)];
+        *request = (struct object_requests){request->calls + 1, request->bytes + log_event_bytes(event),
+                                            request->ns + log_event_busy_ns(event)};
+    }
+}
+
 static int add_event(struct reading *reading, const struct log_event *event) {
     struct call_tree *tree = &reading->own;
     const struct log_call *call = event->call;
     const struct around *found = event->has_parent || event->in_above ? find_around(reading, event->parent) : NULL;
-    struct around around = {event->id, CALL_TREE_ROOT, NO_OBJECT, 0};
-    uint32_t parent = CALL_TREE_ROOT;
-    if (found) parent = found->node, around.object = found->object, around.part = found->part;
+    struct around around = found ? *found : (struct around){.node = CALL_TREE_ROOT};
+    uint32_t parent = around.node;
+    around.id = event->id;
     FORWARD(find_node(tree, parent, call, &around.node));
     struct call_node *node = &tree->node[around.node];
     bool moves = log_class_moves(call->class) && !event->raw.error;
@@ -141,15 +153,13 @@ static int add_event(struct reading *reading, const struct log_event *event) {
     node->bytes[direction_of(event)] += bytes;
     tree->node[parent].below_ns += log_event_busy_ns(event);
     if (call_layer_is_above(call->layer) && event->file && event->file->object) {
-        add_object(reading, event);
-        around.object = event->file->index;
-        around.part = object_part_of(call);
+        uint32_t place;
+        FORWARD(find_object(tree, event->file, call->layer, &place));
+        add_to_object(&tree->object[place], event);
+        around.about[call_layer_above(call->layer)].object = place + 1;
+        around.about[call_layer_above(call->layer)].part = object_part_of(call);
     }
-    if (around.object != NO_OBJECT && moves && call_tree_is_request(tree, around.node)) {
-        struct object_requests *request = &tree->object[around.object].request[around.part][direction_of(event)];
-        *request = (struct object_requests){request->calls + 1, request->bytes + bytes,
-                                            request->ns + log_event_busy_ns(event)};
-    }
+    if (moves && call_tree_is_request(tree, around.node)) add_request(tree, &around, event);
     remember(reading, call, &around);
     return 0;
 }
@@ -187,8 +197,6 @@ static void join_requests(struct object_requests *to, const struct object_reques
 }
 
 static void join_object(struct object_sum *to, const struct object_sum *from) {
-    to->object = from->object;
-    to->layer = from->layer;
     if (from->dataset) to->dataset = from->dataset;
     to->opens += from->opens;
     to->collective += from->collective;
@@ -215,8 +223,11 @@ static int end(void *context, void *state) {
     struct reading *reading = state;
     if (!reading) return 0;
     int code = join_nodes(tree, &reading->own);
-    for (size_t i = 0; i < log_file_count(tree->log); i++) {
-        if (reading->own.object[i].object) join_object(&tree->object[i], &reading->own.object[i]);
+    for (size_t i = 0; i < reading->own.objects && !code; i++) {
+        const struct object_sum *from = &reading->own.object[i];
+        uint32_t place;
+        code = find_object(tree, from->object, from->layer, &place);
+        if (!code) join_object(&tree->object[place], from);
     }
     discard(reading);
     return code;
@@ -234,8 +245,6 @@ int call_tree_begin(struct call_tree *tree, struct log *log, struct log_consumer
     *tree = (struct call_tree){.log = log};
     *consumer = (struct log_consumer){0};
     if (!has_layers_above(log)) return 0;
-    tree->object = calloc(log_file_count(log) + 1, sizeof *tree->object);
-    RETURN_IF(!tree->object, -ENOMEM);
     *consumer = (struct log_consumer){
         .context = tree, .wants_above = true, .begin = begin, .events = add_events, .end = end, .discard = discard};
     return make_root(tree);
@@ -245,6 +254,7 @@ void call_tree_free(struct call_tree *tree) {
     free(tree->node);
     free(tree->object);
     lookup_free(&tree->by);
+    lookup_free(&tree->object_of);
 }
 
 // --- what a layer asked for and what that came to
@@ -320,14 +330,14 @@ const char *library_part_name(enum library_part part) {
 static int compare_objects(const void *a, const void *b) {
     const struct object_sum *left = *(const struct object_sum *const *)a, *right = *(const struct object_sum *const *)b;
     int64_t one = left->ns[0] + left->ns[1], other = right->ns[0] + right->ns[1];
-    return one != other ? (one > other ? -1 : 1) : left < right ? -1 : 1;
+    if (one != other) return one > other ? -1 : 1;
+    return lookup_pair(left->object->index, left->layer) < lookup_pair(right->object->index, right->layer) ? -1 : 1;
 }
 
 size_t call_tree_objects(const struct call_tree *tree, const struct object_sum **order) {
     size_t count = 0;
-    for (size_t i = 0; tree->object && i < log_file_count(tree->log); i++) {
-        const struct object_sum *sum = &tree->object[i];
-        if (sum->object && sum->dataset) order[count++] = sum;
+    for (size_t i = 0; i < tree->objects; i++) {
+        if (tree->object[i].dataset) order[count++] = &tree->object[i];
     }
     if (count > 1) qsort(order, count, sizeof *order, compare_objects);
     return count;

@@ -28,7 +28,7 @@ struct object_requests {
 };
 
 struct object_sum {
-    const struct log_file *object;     // NULL: not used
+    const struct log_file *object;
     const struct log_dataset *dataset; // the last that is known, or NULL
     unsigned layer;
     uint64_t opens;
@@ -48,8 +48,10 @@ struct call_tree {
     struct log *log;
     struct call_node *node;
     size_t count;
-    struct lookup by;          // parent and call -> node
-    struct object_sum *object; // by index of the log's files; NULL: the log has no layers above MPI-IO
+    struct lookup by; // parent and call -> node
+    struct object_sum *object;
+    size_t objects;
+    struct lookup object_of; // layer and index of the log's files -> place in `object`
 };
 
 // The visit's consumer; without layers above MPI-IO it has no callbacks.
@@ -79,6 +81,6 @@ const char *library_part_name(enum library_part part); // "transfers" …
 // The requests of one direction inside the transfers of an object.
 struct object_requests object_moved(const struct object_sum *sum, unsigned direction);
 
-// Objects that were opened or moved, but no attributes: the most time first. `order` has room for all of the log's
-// files. Returns how many there are.
+// Objects that were opened or moved, but no attributes: the most time first. `order` has room for all `objects`.
+// Returns how many there are.
 size_t call_tree_objects(const struct call_tree *tree, const struct object_sum **order);

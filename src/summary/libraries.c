@@ -201,7 +201,7 @@ static void object_json(const struct object_sum *sum, struct json_out *json) {
 }
 
 int libraries_json(const struct call_tree *tree, struct json_out *json, size_t most) {
-    SCOPED_FREE const struct object_sum **order = calloc(log_file_count(tree->log) + 1, sizeof *order);
+    SCOPED_FREE const struct object_sum **order = calloc(tree->objects + 1, sizeof *order);
     RETURN_IF(!order, -ENOMEM);
     key_array(json, "libraries");
     for (unsigned layer = LAYER_COUNT; (layer = library_next(tree, layer));) library_json(tree, layer, json);

@@ -282,6 +282,17 @@ class NetCdfParallel(Hdf5Test):
         inside = [e for e in events if e['op'] == 'H5Dwrite']
         self.assertEqual({by_id[e['parent']]['op'] for e in inside}, {'nc_put_vara'})
         self.assertEqual([e['collective'] for e in inside], [by_id[e['parent']]['collective'] for e in inside])
+        self.check_objects()
+
+    def check_objects(self):
+        """The variable of NetCDF and its dataset of HDF5 are two objects, with the same requests to the file."""
+        objects = {(o['layer'], o['object'].lstrip('/')): o for o in self.json('info', '--json', self.path('log.ioseer'))['objects']}
+        for name in ('alone', 'together'):
+            sums = [[objects[layer, name][key] for key in ('writes', 'bytes_written', 'file_bytes_written', 'file_writes')]
+                    for layer in ('netcdf', 'hdf5')]
+            self.assertEqual(sums[0], sums[1])
+            self.assertEqual(sums[0][:2], [RANKS * SLABS, RANKS * SLABS * SLAB * 4])
+            self.assertGreaterEqual(sums[0][2], sums[0][1])
 
 
 if __name__ == '__main__':
