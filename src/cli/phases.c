@@ -1,5 +1,4 @@
 // `ioseer phases`: the application's I/O phases as a table or as JSON.
-#include <errno.h>
 #include <inttypes.h>
 
 #include "base/err.h"
@@ -49,7 +48,7 @@ static int add_selection(struct table *table, const struct op_summary *row, cons
     int code = model_place_selection(run->model, run->family, row, &place);
     const struct log_selection *selection = place.selection;
     bool is_named = row->kind->set == run->op->kind->set; // in the first line
-    const char *object = is_named ? NULL : model_object_name(run->model->file[row->kind->set].set->pattern);
+    const char *object = is_named ? NULL : model_set_object(run->model, row->kind->set);
     table_printf(table, "%s%s", object ? object : "", object ? ": " : "");
     table_append(table, "%s", selection ? objects_text_shape(selection).text : "-");
     for (unsigned i = 0; place.start && i < selection->rank; i++)
@@ -125,11 +124,11 @@ static int add_run(struct table *table, const struct phase_run *run, int64_t all
 static int add_phases(struct table *table, const struct model *model) {
     struct phase_run run = {.model = model};
     int64_t all_ns = 0;
-    int code;
+    int code = 0;
     for (size_t i = 0; i < model->phases; i++) all_ns += model->phase[i].duration_ns;
-    while ((code = phase_run_next(&run)) > 0 && !add_run(table, &run, all_ns)) continue;
+    while (code == 0 && (code = phase_run_next(&run)) > 0) code = add_run(table, &run, all_ns);
     phase_run_free(&run);
-    return code > 0 ? -ENOMEM : code;
+    return code;
 }
 
 static void print_periods(FILE *out, const struct model *model) {

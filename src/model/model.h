@@ -364,7 +364,8 @@ int model_count_files(const struct model *model, const struct model_family *fami
 
 // In a model of a layer above MPI-IO, a name is that of a file, this byte, and that of an object in it.
 enum { MODEL_OBJECT_MARK = 0x1f };
-const char *model_object_name(const char *name); // behind the mark; NULL: the file itself
+const char *model_object_name(const struct model *model, const char *name); // behind the mark; NULL: the file itself
+const char *model_set_object(const struct model *model, uint32_t set);      // the same of a set; also OP_NO_SET
 
 // Where the selection of a row begins, by dimension: expressions over the ranks, as of offset_expr (selections.c). And
 // by how much it moves from one repetition to the next. A selection without a rule has neither.

@@ -240,14 +240,13 @@ struct touching {
 // Counts a file, or an object and the file that it is in if that is new.
 static int count_file(struct touching *t, const struct file_set *set, size_t member) {
     char name[8192];
-    const char *object = model_object_name(set->pattern);
-    if (!object) {
+    if (!model_object_name(t->model, set->pattern)) {
         t->use.files++;
         return 0;
     }
     t->use.objects++;
     FORWARD(file_set_member_name(set, member, name, sizeof name));
-    uint64_t file = hash_bytes(0, name, (size_t)(model_object_name(name) - name));
+    uint64_t file = hash_bytes(0, name, (size_t)(model_object_name(t->model, name) - name));
     if (lookup_find(t->objects, file) != LOOKUP_NONE) return 0;
     t->use.files++;
     return lookup_set(t->objects, file, 1);

@@ -10,9 +10,13 @@
 #include "model/fit.h"
 #include "model/model.h"
 
-const char *model_object_name(const char *name) {
-    const char *mark = strchr(name, MODEL_OBJECT_MARK);
+const char *model_object_name(const struct model *model, const char *name) {
+    const char *mark = call_layer_is_above(model->layer) ? strchr(name, MODEL_OBJECT_MARK) : NULL;
     return mark ? mark + 1 : NULL;
+}
+
+const char *model_set_object(const struct model *model, uint32_t set) {
+    return set == OP_NO_SET ? NULL : model_object_name(model, model->file[set].set->pattern);
 }
 
 // The coordinates of an element, whose number counts the fastest dimension first.

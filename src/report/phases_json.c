@@ -43,10 +43,8 @@ static int name_files(struct phase_run *run) {
     const char *pattern = run->model->file[main->kind->set].set->pattern;
     int len = main->is_of_sets ? (int)main->folder : INT_MAX;
     RETURN_IF(asprintf(&run->name, "%.*s%s", len, pattern, main->is_of_sets ? "..." : "") < 0, -ENOMEM);
-    char *object = strchr(run->name, MODEL_OBJECT_MARK);
-    if (!object) return 0;
-    *object = '\0';
-    run->object = object + 1;
+    run->object = model_object_name(run->model, run->name);
+    if (run->object) run->name[run->object - 1 - run->name] = '\0';
     return 0;
 }
 
@@ -95,10 +93,9 @@ static void key_offset_table(struct json_out *json, const struct op_summary *op,
 // Of a layer above MPI-IO: the object, and what of it an operation selects.
 static int key_selection(struct json_out *json, const struct op_summary *op, const struct phase_run *run) {
     const struct model *model = run->model;
-    const char *pattern = op->kind->set == OP_NO_SET ? "" : model->file[op->kind->set].set->pattern;
     struct selection_place place;
     if (!call_layer_is_above(model->layer)) return 0;
-    key_text(json, "object", model_object_name(pattern));
+    key_text(json, "object", model_set_object(model, op->kind->set));
     int code = model_place_selection(model, run->family, op, &place);
     const struct log_selection *selection = place.selection;
     json_key(json, "selection");

@@ -16,10 +16,10 @@ struct phase_run {
     uint32_t *rank; // of the processes, ascending
     size_t ranks;
     struct model_file_use files;
-    char *name;     // pattern of its files, or the folder of metadata on several sets of files; NULL: none
-    char *object;   // in `name`: pattern of its objects, of a layer above MPI-IO; NULL: none
-    bool moves;     // bytes
-    uint64_t names; // operations on names in one phase, over all processes
+    char *name;         // pattern of its files, or the folder of metadata on several sets of files; NULL: none
+    const char *object; // in `name`: pattern of its objects, of a layer above MPI-IO; NULL: none
+    bool moves;         // bytes
+    uint64_t names;     // operations on names in one phase, over all processes
 };
 
 // Goes on to the next run, to the first one if only `model` is set. Returns 1, 0 after the last, or a negative code.
