@@ -143,12 +143,15 @@ struct printer {
     struct dump_inside inside;
 };
 
-static void print_event(struct printer *printer, const struct log_event *event) {
-    const struct collective_call *inside = dump_inside_find(&printer->inside, event->id);
+static int print_event(struct printer *printer, const struct log_event *event) {
+    struct collective_call inside;
+    int has_inside = dump_inside_take(&printer->inside, event, &inside);
+    FORWARD(has_inside);
     if (printer->json)
-        json_event(printer->json, printer->log, event, inside);
+        json_event(printer->json, printer->log, event, has_inside ? &inside : NULL);
     else
-        text_event(&printer->table, printer->log, event, inside);
+        text_event(&printer->table, printer->log, event, has_inside ? &inside : NULL);
+    return 0;
 }
 
 static struct table begin_table(const struct log *log, FILE *out) {
@@ -177,7 +180,8 @@ static int each_event(struct log *log, const struct log_filter *filter, struct p
     const struct log_event *event;
     FORWARD(log_iter_open(&iter, log, filter));
     int code = 0;
-    while (!output_failed(printer->output) && (code = log_iter_next(iter, &event)) > 0) print_event(printer, event);
+    while (code >= 0 && !output_failed(printer->output) && (code = log_iter_next(iter, &event)) > 0)
+        code = print_event(printer, event);
     log_iter_close(iter);
     return code;
 }
@@ -185,15 +189,16 @@ static int each_event(struct log *log, const struct log_filter *filter, struct p
 static int each_slowest(struct log *log, const struct log_filter *filter, uint64_t most, struct printer *printer) {
     struct log_slowest slowest;
     FORWARD(log_slowest(&slowest, log, filter, most));
-    for (size_t i = 0; i < slowest.count; i++) print_event(printer, &slowest.event[i]);
+    int code = 0;
+    for (size_t i = 0; i < slowest.count && !code; i++) code = print_event(printer, &slowest.event[i]);
     log_slowest_free(&slowest);
-    return 0;
+    return code;
 }
 
 int dump_events(struct log *log, const struct log_filter *filter, uint64_t slowest, bool as_json,
                 struct output *output) {
     struct printer printer = {.log = log, .output = output};
-    int code = dump_inside_read(&printer.inside, log, filter);
+    int code = dump_inside_open(&printer.inside, log, filter);
     if (as_json)
         json_array(printer.json = output_json(output, 1));
     else
@@ -201,6 +206,6 @@ int dump_events(struct log *log, const struct log_filter *filter, uint64_t slowe
     if (!code) code = slowest ? each_slowest(log, filter, slowest, &printer) : each_event(log, filter, &printer);
     if (as_json) json_close(printer.json);
     int ended = as_json ? 0 : table_end(&printer.table);
-    dump_inside_free(&printer.inside);
+    dump_inside_close(&printer.inside);
     return code < 0 ? code : ended;
 }

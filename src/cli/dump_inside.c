@@ -9,31 +9,55 @@
 
 static int add_call(const struct collective_call *call, void *context) {
     struct dump_inside *inside = context;
-    return array_push(inside->call, inside->count, *call);
+    uint32_t place = (uint32_t)inside->count;
+    if (inside->unused_count) {
+        place = inside->unused[--inside->unused_count];
+        inside->call[place] = *call;
+    } else {
+        // Room for all places, so that giving one back cannot fail.
+        FORWARD(array_room(inside->unused, inside->count));
+        FORWARD(array_push(inside->call, inside->count, *call));
+    }
+    return lookup_set(&inside->place_of, call->id, place);
 }
 
-static int by_id(const void *a, const void *b) {
-    const struct collective_call *left = a, *right = b;
-    return left->id < right->id ? -1 : left->id > right->id;
+int dump_inside_open(struct dump_inside *inside, struct log *log, const struct log_filter *filter) {
+    if (!log_has_collectives(log, filter)) return 0;
+    FORWARD(log_collectives_init(&inside->sweep, log, add_call, inside));
+    inside->sweep.filter = filter;
+    return log_iter_open(&inside->ahead, log, &(struct log_filter){0});
 }
 
-int dump_inside_read(struct dump_inside *inside, struct log *log, const struct log_filter *filter) {
-    struct log_collectives collectives;
-    if ((filter->layers && !(filter->layers & 1u << LAYER_MPIIO)) || !log_has_collectives(log)) return 0;
-    int code = log_collectives_init(&collectives, log, add_call, inside);
-    const struct log_consumer consumer = log_collectives_consumer(&collectives);
-    if (!code) code = log_visit(&(struct log_visit){.log = log, .consumer = &consumer, .consumers = 1});
-    if (!code) code = log_collectives_finish(&collectives);
-    log_collectives_free(&collectives);
-    if (inside->count) qsort(inside->call, inside->count, sizeof *inside->call, by_id);
-    return code;
+void dump_inside_close(struct dump_inside *inside) {
+    if (inside->ahead) log_iter_close(inside->ahead);
+    log_collectives_free(&inside->sweep);
+    free(inside->call);
+    free(inside->unused);
+    lookup_free(&inside->place_of);
 }
 
-void dump_inside_free(struct dump_inside *inside) { free(inside->call); }
+static int go_ahead(struct dump_inside *inside) {
+    const struct log_event *event;
+    int more = log_iter_next(inside->ahead, &event);
+    FORWARD(more);
+    if (more) return log_collectives_add(&inside->sweep, event);
+    inside->is_over = true;
+    return log_collectives_finish(&inside->sweep);
+}
 
-const struct collective_call *dump_inside_find(const struct dump_inside *inside, uint64_t id) {
-    const struct collective_call key = {.id = id};
-    return inside->count ? bsearch(&key, inside->call, inside->count, sizeof key, by_id) : NULL;
+int dump_inside_take(struct dump_inside *inside, const struct log_event *event, struct collective_call *call) {
+    uint32_t place = LOOKUP_NONE;
+    if (!inside->ahead || !log_collectives_divide(event->call)) return 0;
+    while ((place = lookup_find(&inside->place_of, event->id)) == LOOKUP_NONE && !inside->is_over)
+        FORWARD(go_ahead(inside));
+    if (place == LOOKUP_NONE) return 0;
+    *call = inside->call[place];
+    inside->unused[inside->unused_count++] = place;
+    if (inside->unused_count == inside->count) {
+        inside->count = inside->unused_count = 0;
+        lookup_clear(&inside->place_of);
+    }
+    return 1;
 }
 
 void dump_inside_json(struct json_out *json, const struct collective_call *call) {
@@ -56,6 +80,9 @@ void dump_inside_text(struct table *table, const struct collective_call *call) {
         table_append(table, "%s%s %s", before, inside_part_names[i], human_seconds(call->ns[i]).text);
         before = ", ";
     }
-    if (call->is_aggregator) table_append(table, ", aggregator");
-    if (call->rounds > 1) table_append(table, ", %s", human_count(call->rounds, "round").text);
+    if (call->is_aggregator) {
+        table_append(table, "%saggregator", before);
+        before = ", ";
+    }
+    if (call->rounds > 1) table_append(table, "%s%s", before, human_count(call->rounds, "round").text);
 }

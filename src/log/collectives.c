@@ -146,7 +146,7 @@ static int tell(struct log_collectives *all, const struct collective_call *call)
     process->last += call->is_last;
     process->late_ns += call->late_ns;
     for (unsigned i = 0; i < INSIDE_PARTS; i++) all->ns[i] += call->ns[i];
-    return all->callback ? all->callback(call, all->context) : 0;
+    return all->callback && call->is_asked ? all->callback(call, all->context) : 0;
 }
 
 // Tells of the calls that have ended. The others, of a turn that is given up, stay until they end.
@@ -299,6 +299,7 @@ static int add_call(struct log_collectives *all, const struct log_event *event, 
                                  .process = event->process,
                                  .call = event->call,
                                  .file = event->file,
+                                 .is_asked = !all->filter || log_filter_passes(all->filter, event),
                                  .bytes = log_class_moves(event->call->class) ? log_event_bytes(event) : 0};
     struct meeting_turn at;
     struct collective_turn *turn = NULL;
@@ -350,11 +351,19 @@ static bool is_possible(const struct log_event *event) {
            event->duration_ns <= most_ns && busy_ns >= 0 && busy_ns <= most_ns;
 }
 
+static bool is_collective(const struct log_call *call) {
+    return call->layer == LAYER_MPIIO && call->traits & CALL_COLLECTIVE;
+}
+
+bool log_collectives_divide(const struct log_call *call) {
+    return is_collective(call) && call_table[call->build_id].form != FORM_NONBLOCKING;
+}
+
 int log_collectives_add(struct log_collectives *all, const struct log_event *event) {
     bool possible = is_possible(event);
     if (possible) FORWARD(go_on(all, event->start_ns));
-    if (event->call->layer == LAYER_MPIIO && event->call->traits & CALL_COLLECTIVE) {
-        if (call_table[event->call->build_id].form != FORM_NONBLOCKING) return add_call(all, event, possible);
+    if (is_collective(event->call)) {
+        if (log_collectives_divide(event->call)) return add_call(all, event, possible);
         all->nonblocking++;
     } else if (possible && event->has_parent && event->call->layer < LAYER_MPIIO) {
         return add_below(all, event);
@@ -368,16 +377,16 @@ static int add_events(void *context, const struct log_event *const *event, size_
 }
 
 struct log_consumer log_collectives_consumer(struct log_collectives *all) {
-    if (!log_has_collectives(all->log)) return (struct log_consumer){0};
+    if (!log_has_collectives(all->log, NULL)) return (struct log_consumer){0};
     return (struct log_consumer){.context = all, .ordered = add_events};
 }
 
 // --- begin and end
 
-bool log_has_collectives(const struct log *log) {
+bool log_has_collectives(const struct log *log, const struct log_filter *filter) {
     const struct log_call *call = log->calls.item;
     for (size_t i = 0; i < log->calls.count; i++) {
-        if (call[i].layer == LAYER_MPIIO && call[i].traits & CALL_COLLECTIVE) return true;
+        if (is_collective(&call[i]) && (!filter || log_filter_has_call(filter, &call[i]))) return true;
     }
     return false;
 }

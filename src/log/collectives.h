@@ -31,6 +31,7 @@ struct collective_call {
     const struct log_call *call;
     const struct log_file *file; // or NULL
     uint64_t bytes;              // that it moved
+    bool is_asked;               // it passes the filter
     bool is_matched;             // if not, the members below are 0
     int64_t ns[INSIDE_PARTS];
     uint32_t ranks;     // that made the call
@@ -53,6 +54,7 @@ struct log_collectives {
     struct log *log;
     log_collective_callback *callback; // or NULL
     void *context;
+    const struct log_filter *filter;    // or NULL: the callback gets only calls that pass it
     struct collective_process *process; // by index in the log's table
     uint64_t calls;                     // matched
     uint64_t unmatched, nonblocking;
@@ -67,8 +69,10 @@ struct log_collectives {
     struct log_heap ends;
 };
 
-// Whether the log has collective calls of MPI-IO at all.
-bool log_has_collectives(const struct log *log);
+// Whether the log has collective calls of MPI-IO at all, and the filter (or NULL) passes some of them.
+bool log_has_collectives(const struct log *log, const struct log_filter *filter);
+// Whether calls like this one are divided.
+bool log_collectives_divide(const struct log_call *call);
 
 int log_collectives_init(struct log_collectives *collectives, struct log *log, log_collective_callback *callback,
                          void *context);

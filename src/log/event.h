@@ -25,6 +25,12 @@ struct log_filter {
     int64_t to_ns; // events that start at this time or earlier
 };
 
+struct log_event;
+// Whether the filter passes the event. It compares names: for all events of a log, log/iter.h is faster.
+bool log_filter_passes(const struct log_filter *filter, const struct log_event *event);
+// Whether it passes some events of this call.
+bool log_filter_has_call(const struct log_filter *filter, const struct log_call *call);
+
 // The fields that every event has are in two cache lines. Without has_parent and attribute_mask all fields from
 // `parent` on are 0: code that looks at every event tests these two first.
 struct log_event {

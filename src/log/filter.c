@@ -5,7 +5,7 @@
 #include "base/glob.h"
 #include "log/cursor.h"
 
-static bool call_passes(const struct log_filter *filter, const struct log_call *call) {
+bool log_filter_has_call(const struct log_filter *filter, const struct log_call *call) {
     return (!filter->layers || filter->layers >> call->layer & 1) &&
            (!filter->classes || filter->classes >> call->class & 1) &&
            (!filter->op_glob || glob_match(filter->op_glob, call->name));
@@ -26,7 +26,7 @@ int log_matcher_init(struct log_matcher *matcher, const struct log *log, const s
         matcher->calls = malloc(log->call_ids);
         RETURN_IF(!matcher->calls, -ENOMEM);
         for (uint32_t id = 0; id < log->call_ids; id++)
-            matcher->calls[id] = call_passes(&matcher->filter, log_call_of(log, id));
+            matcher->calls[id] = log_filter_has_call(&matcher->filter, log_call_of(log, id));
     }
     if (matcher->filter.file_glob) {
         matcher->files = calloc(log->files.count + 1, 1);
@@ -47,6 +47,18 @@ bool log_matcher_has_place(const struct log_matcher *matcher, const struct log_p
     if (filter->has_to && filter->to_ns < 0) return false;
     if (filter->has_to && place->start_ns > (uint64_t)filter->to_ns) return false;
     return !filter->has_from || filter->from_ns <= 0 || place->end_ns >= (uint64_t)filter->from_ns;
+}
+
+static bool has_name(const struct log_filter *filter, const struct log_file *file) {
+    return file && glob_match(filter->file_glob, file->name);
+}
+
+bool log_filter_passes(const struct log_filter *filter, const struct log_event *event) {
+    int64_t last_ns = event->start_ns + (filter->under_way ? event->duration_ns : 0);
+    return log_filter_has_process(filter, event->process) && log_filter_has_call(filter, event->call) &&
+           (!filter->has_tid || event->raw.tid == filter->tid) && (!filter->failed || event->raw.error) &&
+           (!filter->has_from || last_ns >= filter->from_ns) && (!filter->has_to || event->start_ns <= filter->to_ns) &&
+           (!filter->file_glob || has_name(filter, event->file) || has_name(filter, event->file2));
 }
 
 enum file_match { MATCH_UNKNOWN, MATCH_PASSES, MATCH_FAILS };
