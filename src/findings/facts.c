@@ -306,22 +306,19 @@ static int add_view(struct facts *facts, const struct log_event *event, struct f
     return 0;
 }
 
-// Processes that open the file together; 0: unknown.
-static uint64_t comm_size(const struct log_event *event) {
-    return event->comm ? event->comm->local.size : log_event_attribute(event, ATTRIBUTE_COMM_SIZE);
+// Whether the call with this id needs other processes.
+static bool is_collective(const struct facts *facts, const struct log_process *process, const struct log_call *call,
+                          uint64_t id) {
+    const struct facts_process *own = &facts->process[log_process_index(facts->log, process)];
+    return call->traits & CALL_COLLECTIVE && !(own->has_alone && own->alone == id);
 }
 
-static bool is_collective(const struct log_call *call, const struct facts_use *use) {
-    return call->traits & CALL_COLLECTIVE && !(use && use->is_alone);
-}
-
-static int add_mpi(struct facts *facts, const struct log_event *event, struct facts_use *use) {
+static int add_mpi(struct facts *facts, const struct log_event *event, struct facts_use *use, bool collective) {
     struct facts_process *process = &facts->process[use->process];
     if (event->raw.error) return 0;
     if (event->filetype) return add_view(facts, event, use);
     if (!log_class_moves(event->call->class)) return 0;
     unsigned direction = event->call->class == CLASS_WRITE;
-    bool collective = is_collective(event->call, use);
     uint64_t bytes = log_event_bytes(event), pieces = 1;
     if (use->view_bytes) pieces = (uint64_t)((double)bytes / (double)use->view_bytes * (double)use->view_pieces);
     facts_sum_add(&process->mpi[direction][collective], bytes, log_event_busy_ns(event));
@@ -331,7 +328,12 @@ static int add_mpi(struct facts *facts, const struct log_event *event, struct fa
 
 static int meet(struct facts *facts, const struct log_event *event, struct wall_call *call) {
     struct meeting_turn turn;
+    if (event->call->layer != LAYER_MPIIO || !(event->call->traits & CALL_COLLECTIVE)) return 0;
     FORWARD(meetings_enter(&facts->meetings, event, &turn));
+    if (turn.size == 1) {
+        facts->process[call->process].has_alone = true;
+        facts->process[call->process].alone = event->id;
+    }
     if (turn.size < 2) return 0;
     while (facts->wall.meetings <= turn.meeting)
         FORWARD(array_push(facts->wall.meeting, facts->wall.meetings, (struct wall_meeting){0}));
@@ -422,15 +424,15 @@ static int add_traits(struct facts *facts, const struct log_event *event, struct
     traits->kind = kind_of(facts, event) & 15;
     if (!file && traits->kind <= KIND_WRITE) traits->kind = KIND_REST; // nothing to compare with
     traits->failed = is_failed(facts, event);
-    if (use && file && event->call->layer == LAYER_MPIIO && event->call->class == CLASS_OPEN)
-        use->is_alone = comm_size(event) == 1;
-    traits->collective = event->call->layer == LAYER_MPIIO && is_collective(event->call, use);
+    bool is_mpi = event->call->layer == LAYER_MPIIO;
+    traits->collective = is_mpi && is_collective(facts, event->process, event->call, event->id);
     if (is_below_mpi(event)) {
-        traits->below = is_collective(event->around, use) ? BELOW_COLLECTIVE : BELOW_INDEPENDENT;
+        bool is_below = is_collective(facts, event->process, event->around, event->parent);
+        traits->below = is_below ? BELOW_COLLECTIVE : BELOW_INDEPENDENT;
         traits->sieving = traits->kind == KIND_READ && event->around->class == CLASS_WRITE;
     }
     if (!use || !file || (event->raw.error && traits->kind != KIND_STAT)) return 0;
-    if (event->call->layer == LAYER_MPIIO) return add_mpi(facts, event, use);
+    if (is_mpi) return add_mpi(facts, event, use, traits->collective);
     if (traits->kind <= KIND_WRITE) return add_request(facts, event, file, use, traits);
     traits->repeated = use->count[traits->kind]++ > 0;
     if (traits->kind == KIND_OPEN && event->call->layer == LAYER_POSIX &&
@@ -503,8 +505,8 @@ int facts_add(struct facts *facts, const struct log_event *event) {
     FORWARD(facts_use_of(facts, event, file, &use));
     struct facts_traits traits = {0};
     traits.library = find_library(process, event) & 7;
+    FORWARD(meet(facts, event, &call));
     FORWARD(add_traits(facts, event, file, use, &traits));
-    if (traits.collective) FORWARD(meet(facts, event, &call));
     if (file) storage = file->storage + 1;
     if (use) FORWARD(facts_grain_of(facts, use, traits, storage, &call.grain));
     if (call.grain != WALL_NO_GRAIN) facts_grain_add(facts, call.grain, log_event_bytes(event), event->duration_ns);

@@ -142,6 +142,8 @@ struct facts_process {
     struct facts_waits comm_waits; // time in communication, between two calls
     struct facts_waits io_waits;   // time between two calls in which another process was in a call
     uint32_t in_progress;
+    bool has_alone;       // collective calls on a file that MPI-IO opened for this process only: they wait for nobody
+    uint64_t alone;       // the id of the last one
     double idle_since_ns; // of wall.any_ns
     uint32_t last_file;   // the last file it used (index in the log's table + 1), and the index in `use`
     uint32_t last_use;
@@ -200,7 +202,6 @@ struct facts_use {
     uint32_t file;    // the same; `files` of the facts if there is no file, or its name is not known
     bool moved[FACTS_DIRECTIONS];
     bool uncached;
-    bool is_alone;            // MPI-IO opened it for this process only: collective calls wait for nobody
     bool has_threads;         // several make requests
     uint32_t thread;          // that made the first request, + 1; 0: none
     struct facts_trail trail; // of that thread

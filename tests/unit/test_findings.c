@@ -11,6 +11,7 @@
 
 #include "findings/facts.h"
 #include "findings/limits.h"
+#include "test_log_maker.h"
 
 enum { US = 1000, MS = 1000000 };
 
@@ -179,15 +180,47 @@ static void test_a_difference_must_be_sure(void **state) {
     assert_true(facts_factor(&paused, &fast) < LIMIT_SLOWER);
 }
 
+// --- collective calls
+
+// A file that is open twice: by all ranks, and by this one alone. Which calls wait for others depends on the handle.
+static void test_alone_by_handle(void **state) {
+    (void)state;
+    static const struct log_call open = {.layer = LAYER_MPIIO, .class = CLASS_OPEN, .traits = CALL_COLLECTIVE};
+    static const struct log_call write = {.layer = LAYER_MPIIO, .class = CLASS_WRITE, .traits = CALL_COLLECTIVE};
+    struct log_maker *maker = maker_new();
+    maker_process(maker, 1, 11, 1);
+    maker_file(maker, 1, "/data/a", 1);
+    maker_flush_records(maker);
+    struct log *log = maker_close(maker);
+    struct facts facts;
+    assert_int_equal(facts_init(&facts, log), 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint64_t attribute[ATTRIBUTE_LIMIT] = {[ATTRIBUTE_COMM_SIZE] = i == 0 ? 3 : 1};
+        const struct log_event event = {.id = i + 1,
+                                        .start_ns = i,
+                                        .process = log_process_at(log, 0),
+                                        .call = i < 2 ? &open : &write,
+                                        .file = log_file_at(log, 0),
+                                        .raw = {.attribute = attribute,
+                                                .attribute_mask = i < 2 ? 1u << ATTRIBUTE_COMM_SIZE : 0,
+                                                .has_result = true,
+                                                .result = 8 << i,
+                                                .handle = 1 + i % 2}};
+        assert_int_equal(facts_add(&facts, &event), 0);
+    }
+    const struct facts_sum *sums = facts.process[0].mpi[FACTS_WRITE];
+    assert_int_equal(sums[1].bytes, 8 << 2);
+    assert_int_equal(sums[0].bytes, 8 << 3);
+    facts_free(&facts);
+    log_close(log);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time_is_divided),
-        cmocka_unit_test(test_calls_of_mpi_get_what_requests_leave),
-        cmocka_unit_test(test_who_is_late),
-        cmocka_unit_test(test_time_of_ranks),
-        cmocka_unit_test(test_parts_add_up),
-        cmocka_unit_test(test_typical),
-        cmocka_unit_test(test_a_difference_must_be_sure),
+        cmocka_unit_test(test_time_is_divided), cmocka_unit_test(test_calls_of_mpi_get_what_requests_leave),
+        cmocka_unit_test(test_who_is_late),     cmocka_unit_test(test_alone_by_handle),
+        cmocka_unit_test(test_time_of_ranks),   cmocka_unit_test(test_parts_add_up),
+        cmocka_unit_test(test_typical),         cmocka_unit_test(test_a_difference_must_be_sure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
