@@ -322,11 +322,11 @@ static int print_mpi_files(const struct summary *summary, bool all, FILE *out) {
 
 static int print_collectives(const struct summary *summary, bool all, FILE *out) {
     const struct collectives *collectives = &summary->collectives;
-    size_t shown = all || collectives->rows < SHORT_LIST ? collectives->rows : SHORT_LIST;
+    size_t shown = all || collectives->divided < SHORT_LIST ? collectives->divided : SHORT_LIST;
     if (!collectives_has(collectives)) return 0;
     fputs("\nCollective calls of MPI-IO\n", out);
     FORWARD(collectives_text(collectives, &summary->mpi_files, shown, out));
-    print_more(shown, collectives->rows, out);
+    print_more(shown, collectives->divided, out);
     return 0;
 }
 

@@ -54,7 +54,7 @@ static void show_calls(struct findings *findings, struct finding *finding) {
     }
 }
 
-// The rank that lets the others wait most, if it is the reason of most of the waiting; otherwise NULL.
+// The rank that keeps the others waiting most, if it is the reason of most of the waiting; otherwise NULL.
 static const struct facts_process *find_late_rank(const struct findings *findings) {
     const struct facts *facts = findings->facts;
     const struct collective_process *of = facts->collectives ? facts->collectives->process : NULL;
@@ -67,10 +67,16 @@ static const struct facts_process *find_late_rank(const struct findings *finding
     return all_ns && of[most].late_ns * 2 > all_ns ? &facts->process[most] : NULL;
 }
 
+// Where several ranks have the same number.
+static const char *late_pid(struct findings *findings, const struct facts_process *process) {
+    if (log_world_count(findings->facts->log) < 2) return "";
+    return find_text(findings, " (PID %u)", (unsigned)process->process->pid);
+}
+
 static void show_late_rank(struct findings *findings, struct finding *finding, const struct facts_process *process) {
     const struct collective_process *of = &findings->facts->collectives->process[process->process->index];
     find_evidence(findings, finding, (struct find_place){.process = process},
-                  "it comes last to %llu of its %s with others, together %s after the last but one",
+                  "it comes last to %llu of its %s with others, which wait %s for it alone",
                   (unsigned long long)of->last, human_count(of->calls, "collective call").text,
                   human_seconds(of->late_ns).text);
 }
@@ -119,8 +125,8 @@ int find_collective_wait(struct findings *findings, struct finding *finding) {
     const struct facts_process *late = find_late_rank(findings);
     struct human calls = human_count(taken.sum.calls, "call");
     finding->title =
-        late ? find_text(findings, "Ranks wait in collective calls, mostly for rank %lld: %s",
-                         (long long)late->process->rank, calls.text)
+        late ? find_text(findings, "Ranks wait in collective calls, mostly for rank %lld%s: %s",
+                         (long long)late->process->rank, late_pid(findings, late), calls.text)
              : find_text(findings, "Ranks wait in collective calls for ranks that come later: %s", calls.text);
     show_calls(findings, finding);
     if (late) show_late_rank(findings, finding, late);

@@ -9,17 +9,20 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/json_keys.h"
 #include "summary/mpi_files.h"
 
 // --- while the events are read
 
 static int row_of(struct collectives *all, const struct collective_call *call, uint32_t *at) {
-    uint64_t key = lookup_pair(call->file ? call->file->index : UINT32_MAX, call->call->id);
+    uint32_t world = call->process->world;
+    uint64_t key = hash_add(lookup_pair(call->file ? call->file->index : UINT32_MAX, call->call->id), world);
     *at = lookup_find(&all->row_of, key);
     if (*at != LOOKUP_NONE) return 0;
     *at = (uint32_t)all->rows;
-    FORWARD(array_push(all->row, all->rows, (struct collectives_row){.file = call->file, .call = call->call}));
+    FORWARD(array_push(all->row, all->rows,
+                       (struct collectives_row){.file = call->file, .call = call->call, .world = world}));
     return lookup_set(&all->row_of, key, *at);
 }
 
@@ -42,7 +45,7 @@ static int add_call(const struct collective_call *call, void *context) {
     struct collectives_row *row = &all->row[at];
     row->calls += call->is_matched;
     row->unmatched += !call->is_matched;
-    row->bytes += call->bytes;
+    if (call->is_matched) row->bytes += call->bytes;
     row->two_phase += call->rounds > 0;
     row->rounds += call->rounds;
     if (call->ranks > row->ranks) row->ranks = call->ranks;
@@ -56,6 +59,10 @@ static int add_call(const struct collective_call *call, void *context) {
 int collectives_begin(struct collectives *all, struct log *log, struct log_consumer *consumer) {
     FORWARD(log_collectives_init(&all->in, log, add_call, all));
     *consumer = log_collectives_consumer(&all->in);
+    for (size_t i = 0; i < log_process_count(log); i++) {
+        const struct log_process *process = log_process_at(log, i);
+        all->ended += process->has_rank && process->trace_ended;
+    }
     return 0;
 }
 
@@ -71,9 +78,28 @@ static int by_row(const void *a, const void *b) {
 static int by_time(const void *a, const void *b) {
     const struct collectives_row *left = a, *right = b;
     int64_t left_ns = collectives_time_ns(left), right_ns = collectives_time_ns(right);
+    if (!left->calls != !right->calls) return left->calls ? -1 : 1;
     if (left_ns != right_ns) return left_ns > right_ns ? -1 : 1;
     if (left->file != right->file) return left->file < right->file ? -1 : 1;
+    if (left->world != right->world) return left->world < right->world ? -1 : 1;
     return left->call->id < right->call->id ? -1 : left->call->id > right->call->id;
+}
+
+static int by_lateness(const void *a, const void *b, void *context) {
+    const struct log_process *left = *(const struct log_process *const *)a,
+                             *right = *(const struct log_process *const *)b;
+    const struct collective_process *of = context;
+    int64_t left_ns = of[left->index].late_ns, right_ns = of[right->index].late_ns;
+    if (left_ns != right_ns) return left_ns > right_ns ? -1 : 1;
+    return left->index < right->index ? -1 : left->index > right->index;
+}
+
+static int find_late(struct collectives *all) {
+    for (size_t i = 0; i < log_process_count(all->in.log); i++) {
+        if (all->in.process[i].last) FORWARD(array_push(all->late, all->lates, log_process_at(all->in.log, i)));
+    }
+    if (all->lates) qsort_r(all->late, all->lates, sizeof(void *), by_lateness, all->in.process);
+    return 0;
 }
 
 int collectives_finish(struct collectives *all) {
@@ -85,13 +111,15 @@ int collectives_finish(struct collectives *all) {
         row->aggregators++;
     }
     if (all->rows) qsort(all->row, all->rows, sizeof *all->row, by_time);
-    return 0;
+    while (all->divided < all->rows && all->row[all->divided].calls) all->divided++;
+    return find_late(all);
 }
 
 void collectives_free(struct collectives *all) {
     log_collectives_free(&all->in);
     free(all->row);
     free(all->aggregator);
+    free(all->late);
     lookup_free(&all->row_of);
     lookup_free(&all->aggregator_of);
 }
@@ -147,18 +175,20 @@ static void part_json(const struct collectives_row *row, unsigned part, struct j
 }
 
 static void row_json(const struct collectives *all, const struct collectives_row *row, const struct mpi_files *files,
-                     struct json_out *json) {
+                     struct json_out *json, size_t most) {
     static const char *const hints[] = {"cb_nodes", "cb_buffer_size", "romio_cb_write", "romio_cb_read"};
     json_object(json);
     json_members(json, m_text("file", row->file ? row->file->name : NULL), m_text("op", row->call->name),
-                 m_number("calls", row->calls), m_number("unmatched", row->unmatched), m_number("ranks", row->ranks),
-                 m_number("bytes", row->bytes), m_seconds("seconds", collectives_time_ns(row)));
+                 m_number_if("world", row->world != LOG_NO_WORLD, row->world), m_number("calls", row->calls),
+                 m_number("unmatched", row->unmatched), m_number("ranks", row->ranks), m_number("bytes", row->bytes),
+                 m_seconds("seconds", collectives_time_ns(row)));
     for (unsigned i = 0; i < INSIDE_PARTS; i++) part_json(row, i, json);
     bool has_rounds = row->two_phase;
     json_members(json, m_number("two_phase", row->two_phase),
                  m_double_if("rounds", has_rounds, has_rounds ? (double)row->rounds / (double)row->two_phase : 0));
+    key_number(json, "aggregator_count", row->aggregators);
     key_array(json, "aggregators");
-    for (size_t i = 0; i < row->aggregators; i++)
+    for (size_t i = 0; i < row->aggregators && i < most; i++)
         json_signed(json, all->aggregator[row->first_aggregator + i].process->rank);
     json_close(json);
     key_object(json, "hints");
@@ -176,17 +206,17 @@ void collectives_json(const struct collectives *all, const struct mpi_files *fil
     json_members(json, m_number("calls", all->in.calls), m_seconds("wait", all->in.ns[INSIDE_WAIT]),
                  m_seconds("exchange", all->in.ns[INSIDE_EXCHANGE]), m_seconds("io", all->in.ns[INSIDE_IO]),
                  m_seconds("rest", all->in.ns[INSIDE_REST]), m_number("unmatched", all->in.unmatched),
-                 m_number("nonblocking", all->in.nonblocking));
+                 m_number("nonblocking", all->in.nonblocking), m_number("trace_ended", all->ended));
     key_array(json, "operations");
-    for (size_t i = 0; i < all->rows && i < most; i++) row_json(all, &all->row[i], files, json);
+    for (size_t i = 0; i < all->rows && i < most; i++) row_json(all, &all->row[i], files, json, most);
     json_close(json);
     key_array(json, "late");
-    for (size_t i = 0; i < log_process_count(all->in.log) && i < most; i++) {
-        const struct log_process *process = log_process_at(all->in.log, i);
-        const struct collective_process *own = &all->in.process[i];
-        if (!own->last) continue;
-        json_object_of(json, m_signed_if("rank", process->has_rank, process->rank), m_number("calls", own->calls),
-                       m_number("last", own->last), m_seconds("seconds", own->late_ns));
+    for (size_t i = 0; i < all->lates && i < most; i++) {
+        const struct log_process *process = all->late[i];
+        const struct collective_process *own = &all->in.process[process->index];
+        json_object_of(json, m_signed_if("rank", process->has_rank, process->rank),
+                       m_number_if("world", process->has_rank, process->world), m_number("pid", process->pid),
+                       m_number("calls", own->calls), m_number("last", own->last), m_seconds("seconds", own->late_ns));
     }
     json_close(json);
     json_close(json);

@@ -23,7 +23,8 @@ struct collectives_aggregator {
 struct collectives_row {
     const struct log_file *file; // or NULL
     const struct log_call *call;
-    uint64_t calls; // of all ranks; matched
+    uint32_t world; // of the ranks, or LOG_NO_WORLD
+    uint64_t calls; // of all ranks; matched. All that follows is about these
     uint64_t unmatched;
     uint64_t bytes;
     uint64_t two_phase; // calls with aggregators
@@ -35,12 +36,15 @@ struct collectives_row {
 
 struct collectives {
     struct log_collectives in;
-    struct collectives_row *row; // the most time first
-    size_t rows;
-    struct lookup row_of; // file and call -> index in `row`
+    struct collectives_row *row; // those with matched calls, the most time first, then the others
+    size_t rows, divided;        // with matched calls
+    struct lookup row_of;        // file, call and world -> index in `row`
     struct collectives_aggregator *aggregator;
     size_t aggregators;
-    struct lookup aggregator_of; // row and process -> index in `aggregator`
+    struct lookup aggregator_of;     // row and process -> index in `aggregator`
+    const struct log_process **late; // that came last to calls, the longest waited for first
+    size_t lates;
+    uint64_t ended; // ranks whose trace ended early: their later calls are not here
 };
 
 int collectives_begin(struct collectives *collectives, struct log *log, struct log_consumer *consumer);
@@ -64,6 +68,6 @@ void collectives_ranks(const struct collectives *collectives, const struct colle
 
 // A table for people: at most `most` operations.
 int collectives_text(const struct collectives *collectives, const struct mpi_files *files, size_t most, FILE *out);
-// The value of "collectives"; of its operations at most `most`.
+// The value of "collectives"; its lists have at most `most` members.
 void collectives_json(const struct collectives *collectives, const struct mpi_files *files, struct json_out *json,
                       size_t most);

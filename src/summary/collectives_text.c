@@ -6,7 +6,8 @@
 
 static const char *const words[INSIDE_PARTS] = {"waiting", "exchange", "file access", "rest"};
 
-static void print_totals(const struct log_collectives *in, FILE *out) {
+static void print_totals(const struct collectives *all, FILE *out) {
+    const struct log_collectives *in = &all->in;
     int64_t all_ns = 0;
     for (unsigned i = 0; i < INSIDE_PARTS; i++) all_ns += in->ns[i];
     fprintf(out, "  %s, %s over all ranks", human_count(in->calls, "call").text, human_seconds(all_ns).text);
@@ -17,6 +18,9 @@ static void print_totals(const struct log_collectives *in, FILE *out) {
         fprintf(out, "  and %s that could not be matched with those of the other ranks: not divided\n",
                 human_count(in->unmatched, "call").text);
     if (in->nonblocking) fprintf(out, "  and %s: not divided\n", human_count(in->nonblocking, "nonblocking call").text);
+    if (all->ended)
+        fprintf(out, "  The trace of %s ended early: later calls are not counted here.\n",
+                human_count(all->ended, "process").text);
 }
 
 static void add_aggregators(struct table *table, const struct collectives *all, const struct collectives_row *row,
@@ -34,6 +38,7 @@ static void add_aggregators(struct table *table, const struct collectives *all, 
 
 static void add_row(struct table *table, const struct collectives *all, const struct collectives_row *row,
                     const struct mpi_files *files) {
+    if (log_world_count(all->in.log) > 1) table_number_if(table, row->world != LOG_NO_WORLD, row->world);
     table_number(table, row->calls);
     table_duration(table, collectives_time_ns(row));
     for (unsigned i = 0; i < INSIDE_PARTS; i++)
@@ -50,24 +55,15 @@ static void add_row(struct table *table, const struct collectives *all, const st
 }
 
 int collectives_text(const struct collectives *all, const struct mpi_files *files, size_t most, FILE *out) {
-    static const struct table_column columns[] = {{"CALLS", TABLE_NUMBER},
-                                                  {"TIME", TABLE_UNIT},
-                                                  {"WAIT", TABLE_NUMBER},
-                                                  {"EXCHANGE", TABLE_NUMBER},
-                                                  {"I/O", TABLE_NUMBER},
-                                                  {"REST", TABLE_NUMBER},
-                                                  {"ROUNDS", TABLE_NUMBER},
-                                                  {"AGGREGATORS", TABLE_TEXT},
-                                                  {"CALL", TABLE_TEXT},
-                                                  {"FILE", TABLE_NAME},
-                                                  {0}};
-    print_totals(&all->in, out);
+    static const struct table_column columns[] = {
+        {"WORLD", TABLE_NUMBER},     {"CALLS", TABLE_NUMBER}, {"TIME", TABLE_UNIT},   {"WAIT", TABLE_NUMBER},
+        {"EXCHANGE", TABLE_NUMBER},  {"I/O", TABLE_NUMBER},   {"REST", TABLE_NUMBER}, {"ROUNDS", TABLE_NUMBER},
+        {"AGGREGATORS", TABLE_TEXT}, {"CALL", TABLE_TEXT},    {"FILE", TABLE_NAME},   {0}};
+    print_totals(all, out);
     if (!all->in.calls) return 0;
-    fputs("  TIME is the sum, the parts are the mean of a call of a rank and the standard deviation\n", out);
-    struct table table = table_begin(out, columns);
+    fputs("  TIME is the sum; each part is the mean per call and rank +- standard deviation\n", out);
+    struct table table = table_begin(out, columns + (log_world_count(all->in.log) < 2));
     table.indent = 2;
-    for (size_t i = 0; i < all->rows && i < most; i++) {
-        if (all->row[i].calls) add_row(&table, all, &all->row[i], files);
-    }
+    for (size_t i = 0; i < all->divided && i < most; i++) add_row(&table, all, &all->row[i], files);
     return table_end(&table);
 }

@@ -2,6 +2,7 @@
 """Inside collective calls, under each MPI: the four parts of each call's time add up to it, on real programs; and they
 are those that two-phase I/O with timers of its own measures. Speaks TAP; takes the name of a class."""
 import os
+import shlex
 from unittest import mock
 
 import job_case
@@ -97,6 +98,25 @@ class CollectivesTest(job_case.JobTest):
     def test_contiguous(self):
         for ranks in 4, 16:
             self.check_program(ranks, 'ior', '--block', '65536', '--transfer', '16384', '--collective')
+
+    def test_two_jobs(self):
+        """Ranks of two jobs have the same numbers: operations and late ranks are told apart. A dump of one rank, or of
+        few calls, says the same of each call as a dump of all."""
+        command = shlex.join([*LAUNCHERS[self.mpi], '-n', '4', example('btio', self.mpi), '--directory', self.folder,
+                              '--grid', '8', '--steps', '10'])
+        recorded = harness.ioseer('record', '-q', '--force', '-o', self.log, '--', 'sh', '-c', f'{command}; {command}')
+        self.assertEqual(recorded.returncode, 0, recorded.stderr)
+        info = self.json('info', '--json', self.log)['collectives']
+        rows = [(row['op'], row['file'], row['world']) for row in info['operations']]
+        self.assertEqual((len(set(rows)), {world for *_, world in rows}), (len(rows), {0, 1}))
+        for row in info['operations']:
+            self.assertEqual(row['aggregator_count'], len(set(row['aggregators'])))
+        self.assertEqual(len({late['pid'] for late in info['late']}), len(info['late']))
+        self.assertIn(b'WORLD', harness.ioseer('info', self.log).stdout)
+        inside = {event['id']: event.get('inside') for event in self.json('dump', '--json', self.log)}
+        for options in ['--rank', '1'], ['--op', 'MPI_File_write_at_all'], ['--class', 'close'], ['--slowest', '7']:
+            for event in self.json('dump', '--json', *options, self.log):
+                self.assertEqual(event.get('inside'), inside[event['id']], (options, event))
 
     def stand_in(self, *case):
         """A machine that is busy with something else disturbs both clocks: three attempts."""

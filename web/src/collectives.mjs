@@ -61,14 +61,16 @@ function build(rows) {
     };
 }
 
-function message(collectives) {
+function message(collectives, worlds) {
     const all = parts.reduce((sum, [key]) => sum + collectives[key], 0);
     const shares = parts.map(([key, name]) => `${percent(all > 0 ? collectives[key] / all : 0)} ${name}`);
-    const [late] = [...collectives.late].sort((a, b) => b.seconds - a.seconds);
-    const last = late
-        ? ` Rank ${late.rank} lets the others wait most: it comes last to ${count(late.last)} of its ` +
-          `${plural(late.calls, 'call')} with others, together ${seconds(late.seconds)} after the last but one.`
-        : '';
+    const [late] = collectives.late;
+    const last =
+        late?.seconds > 0
+            ? ` Rank ${late.rank}${worlds.length > 1 ? ` (PID ${late.pid})` : ''} keeps the others waiting most: it comes ` +
+              `last to ${count(late.last)} of its ${plural(late.calls, 'call')} with others, which wait ` +
+              `${seconds(late.seconds)} for it alone.`
+            : '';
     return `${seconds(all)} of all ranks in ${plural(collectives.calls, 'call')}: ${shares.join(', ')}.${last}`;
 }
 
@@ -81,7 +83,7 @@ function operationTable(rows) {
             { title: 'Time', number: true, cell: (row) => seconds(row.seconds), value: (row) => row.seconds },
             ...parts.map(([key, name]) => ({
                 title: capital(name),
-                hint: 'mean of a call of a rank, and standard deviation',
+                hint: 'mean per call and rank ± standard deviation',
                 number: true,
                 cell: (row) => spread(row[key]),
                 value: (row) => row[key].mean,
@@ -96,8 +98,10 @@ function operationTable(rows) {
             {
                 title: 'Aggregators',
                 hint: 'ranks that access the file for others',
-                cell: ({ aggregators, hints }) =>
-                    aggregators.length > 0 ? over(ranges(aggregators), hintText(hints)) : unknown,
+                cell: ({ aggregators, aggregator_count: all, hints }) =>
+                    all > 0
+                        ? over(ranges(aggregators) + (all > aggregators.length ? ` … of ${count(all)}` : ''), hintText(hints))
+                        : unknown,
             },
         ],
         rows,
@@ -105,15 +109,19 @@ function operationTable(rows) {
     ).element;
 }
 
-function leftOut({ unmatched, nonblocking }) {
+function leftOut({ unmatched, nonblocking, trace_ended: ended }) {
     const words = [
         unmatched > 0 && `${plural(unmatched, 'call')} without all their counterparts on other ranks`,
         nonblocking > 0 && plural(nonblocking, 'nonblocking call'),
     ].filter(Boolean);
-    return words.length > 0 && h('p', { class: 'quiet' }, `Not divided: ${words.join(', ')}.`);
+    const sentences = [
+        words.length > 0 && `Not divided: ${words.join(', ')}.`,
+        ended > 0 && `The trace of ${plural(ended, 'process')} ended early: later calls are not counted here.`,
+    ].filter(Boolean);
+    return sentences.length > 0 && h('p', { class: 'quiet' }, sentences.join(' '));
 }
 
-export function collectivesSection({ job: { collectives } }) {
+export function collectivesSection({ job: { collectives, worlds } }) {
     if (!collectives || collectives.calls + collectives.unmatched + collectives.nonblocking === 0) return null;
     const rows = collectives.operations.filter(({ calls }) => calls > 0);
     return section(
@@ -122,14 +130,14 @@ export function collectivesSection({ job: { collectives } }) {
         h(
             'p',
             { class: 'intro' },
-            'Ranks wait for others, exchange data, and access the file or wait for those that do. The parts in the table ' +
-                'are the mean of a call of a rank, and its standard deviation.',
+            'Ranks wait for others, exchange data, and access the file or wait for those that do. Each part in the ' +
+                'table is the mean per call and rank ± standard deviation.',
         ),
         rows.length > 0 && [
             figure({
                 id: 'collectives',
                 title: 'Time inside collective calls, summed over all ranks',
-                message: message(collectives),
+                message: message(collectives, worlds),
                 height: 80 + Math.min(rows.length, maxRows) * 30,
                 build: () => build(rows.slice(0, maxRows)),
             }).element,
