@@ -2,10 +2,10 @@
 """bench/debian.py BUILD [--ranks LIST] [--programs LIST]: are programs of Debian recorded, modelled and replayed?
 
 Each program that is installed runs bare and is recorded, twice each. The files that it left are compared: those that are
-equal in both bare runs must be the same when it is recorded. The model is replayed, the two logs are compared. The
-packages: lammps quantum-espresso nwchem-openmpi python3-h5py-mpi python3-mpi4py python3-netcdf4 sqlite3 rocksdb-tools rsync
-git make postgresql (not as root). The inputs are in bench/debian. A program without its package or module is left out or
-fails.
+equal in both bare runs must be the same when it is recorded. What is inside a call must begin and end in it. The model is
+replayed, the two logs are compared. The packages: lammps quantum-espresso nwchem-openmpi nwchem-mpich python3-h5py-mpi
+python3-mpi4py python3-netcdf4 hdf5-tools netcdf-bin nco sqlite3 rocksdb-tools rsync git make postgresql (not as root). The
+inputs are in bench/debian. A program without its package or module is left out or fails.
 """
 import argparse
 import hashlib
@@ -17,7 +17,8 @@ import subprocess
 import common
 
 INPUTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'debian')
-LAUNCHERS = {'openmpi': ['mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe']}
+LAUNCHERS = {'openmpi': ['mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe'], 'mpich': ['mpiexec.mpich']}
+TICK = 2e-9  # times are rounded to nanoseconds
 PYTHON = '/usr/bin/python3'  # Debian's: it has Debian's modules
 SQL = ('create table t(a, b); with recursive c(x) as (select 1 union all select x + 1 from c where x < 3000) '
        'insert into t select x, x * x from c; create index i on t(b); vacuum;')
@@ -27,9 +28,13 @@ PROGRAMS = {
     'LAMMPS': ('openmpi', ['lmp', '-in', 'lammps.in']),
     'Quantum ESPRESSO': ('openmpi', ['pw.x', '-in', 'silicon.in']),
     'NWChem': ('openmpi', ['nwchem.openmpi', 'water.nw']),
+    'NWChem, MPICH': ('mpich', ['nwchem.mpich', 'water.nw']),
     'h5py': ('openmpi', [PYTHON, 'h5py_steps.py']),
     'mpi4py': ('openmpi', [PYTHON, 'mpi4py_views.py']),
     'netCDF4': (None, [PYTHON, 'netcdf4_records.py']),
+    'HDF5 tools': (None, ['sh', 'hdf5_tools.sh']),
+    'NetCDF tools': (None, ['sh', 'netcdf_tools.sh']),
+    'NCO': (None, ['sh', 'nco.sh']),
     'sqlite3': (None, ['sqlite3', 'db', SQL]),
     'RocksDB': (None, [*ROCKSDB, '--benchmarks=fillseq,readrandom']),
     'RocksDB, 4 threads': (None, [*ROCKSDB, '--benchmarks=fillrandom,compact', '--threads=4', '--write_buffer_size=500000']),
@@ -83,9 +88,17 @@ def ask(place, *words):
     return json.loads(place.run([place.ioseer, *words, '--json']))
 
 
+def outside(events):
+    """How many calls begin before the call that they are inside of, or end after it. Asynchronous ones may."""
+    by_id = {event['id']: event for event in events}
+    inside = [(event, by_id[event['parent']]) for event in events if event['parent'] and 'call_time' not in event]
+    return sum(e['start'] < p['start'] - TICK or e['start'] + e['duration'] > p['start'] + p['duration'] + TICK
+               for e, p in inside)
+
+
 def try_out(place, command, before):
-    """The cells of a row: files left and those that recording changed, events, lost ones, phases, similarity of the
-    replay, whether two logs are equal."""
+    """The cells of a row: files left and those that recording changed, events, lost ones, those outside the call around
+    them, coverage, phases, similarity of the replay, whether two logs are equal."""
     bare = [run(place, command, before) for _ in range(2)]
     recorded = [run(place, place.recorded(command), before)]
     first = place.log + '.first'
@@ -99,8 +112,10 @@ def try_out(place, command, before):
         similarity = f'{100 * replay["similarity"]:.2f} %'
     except subprocess.CalledProcessError:
         similarity = 'failed'
-    equal = ask(place, 'diff', first, place.log)['equal']
-    return [f'{len(steady)} of {len(bare[0])}', len(changed), info['events'], info['lost_events'], len(ask(place, 'phases', first)['phases']), similarity,
+    equal = ask(place, 'diff', '--gap', '10s', first, place.log)['equal']  # a busy machine adds pauses of its own
+    covered = [f'{100 * info["coverage"][way]:.1f} %' for way in ('read', 'write')]
+    return [f'{len(steady)} of {len(bare[0])}', len(changed), info['events'], info['lost_events'],
+            outside(ask(place, 'dump', first)), *covered, len(ask(place, 'phases', first)['phases']), similarity,
             'equal' if equal else 'different']
 
 
@@ -120,10 +135,10 @@ def main():
             try:
                 cells = try_out(place, words_of(name, ranks), BEFORE.get(name, ''))
             except subprocess.CalledProcessError:
-                cells = ['', '', '', '', '', 'the program failed', '']
+                cells = [''] * 8 + ['the program failed', '']
             rows.append([name, ranks, *cells])
-    common.table('Programs of Debian', ['program', 'ranks', 'steady files', 'changed', 'events', 'lost', 'phases',
-                                           'similarity', 'two runs'], rows)
+    common.table('Programs of Debian', ['program', 'ranks', 'steady files', 'changed', 'events', 'lost', 'outside',
+                                        'read', 'written', 'phases', 'similarity', 'two runs'], rows)
 
 
 if __name__ == '__main__':

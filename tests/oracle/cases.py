@@ -84,6 +84,13 @@ print(subprocess.run(['cat', 'none'], stderr=subprocess.DEVNULL).returncode)
 os.rename('out', 'renamed'); os.remove('in')
 """
 
+CDL = """cat > in.cdl <<'END'
+netcdf in { dimensions: x = 50; t = unlimited; variables: float v(t, x); double t(t); int m(x); v:units = "m";
+data: t = 1, 2, 3; m = 1, 2, 3; }
+END
+ncgen -k nc4 -o new.nc in.cdl; ncgen -k classic -o old.nc in.cdl
+"""
+
 PROGRAMS = [
     Case("c-calls", "$P/oracle-calls"),
     Case("c-streams", "$P/oracle-streams"),
@@ -127,6 +134,15 @@ PROGRAMS = [
          "h5repack -f GZIP=4 -l data:CHUNK=5x10 in.h5 out.h5 && h5diff in.h5 out.h5",
          prepare="for i in $(seq 1000); do echo $i.5; done > text", needs=("h5import", "h5repack"),
          volatile=("*.h5",)),
+    Case("h5copy", "for o in data none; do h5copy -i in.h5 -o out.h5 -s /$o -d /copy; done; h5dump out.h5",
+         prepare="seq 1000 > text; h5import text -dims 20,50 -path data -type TEXTIN -size 32 -o in.h5",
+         needs=("h5import", "h5copy"), volatile=("*.h5",)),
+    Case("nccopy", "nccopy -d 1 -c t/1,x/25 new.nc a.nc && nccopy -k cdf5 a.nc b.nc && ncdump b.nc && "
+         "nccopy -k nc4 old.nc c.nc", prepare=CDL, needs=("ncgen", "nccopy")),
+    Case("ncks", "ncks -h -v v,t new.nc a.nc && ncks -h -A -v m old.nc a.nc && ncks -h -3 a.nc b.nc && ncks -H b.nc",
+         prepare=CDL, needs=("ncgen", "ncks")),
+    Case("ncap2", "ncap2 -h -s 'w=v*2; u=v.avg($t)' new.nc a.nc && ncra -h old.nc old.nc b.nc", prepare=CDL,
+         needs=("ncgen", "ncap2")),
     Case("cp", "cp tree/sub/large copy && cp -a tree tree2 && cp --reflink=never --sparse=always copy sparse",
          prepare=TREE),
     Case("rsync", "rsync -a tree/ copy/ && echo more >> tree/file.1 && rsync -a --checksum tree/ copy/",
