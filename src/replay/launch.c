@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -208,6 +209,8 @@ static struct stall make_stall(const struct launch *launch, const struct replay_
     int fd = job->slots ? open(job->slots, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
     if (fd < 0) return stall;
     close(fd);
+    struct stat model;
+    if (stat(job->model, &model) == 0) stall.model_bytes = (double)model.st_size;
     stall.limit = launch->stall + (double)job->delay_ns / 1e9;
     if (job->task == TASK_RUN) stall.limit += longest_call(launch->model, job->program);
     return stall;

@@ -12,7 +12,7 @@
 #define LOOK_SECONDS 1.0
 #define START_SECONDS 10.0 // a busy machine needs some for MPI_Init, and a launcher some for each process
 #define START_SECONDS_EACH 0.01
-#define SLOWEST_BYTES_PER_SECOND 1048576.0 // a storage that needs longer for the transfers under way counts as stuck
+#define SLOWEST_BYTES_PER_SECOND 1048576.0 // what takes longer, a transfer or reading the model, counts as stuck
 
 // --- what processes wait for
 
@@ -106,7 +106,8 @@ bool stall_found(struct stall *stall, char *why, size_t room) {
     stall->sum = sum;
     stall->looked = now;
     double quiet = now - stall->changed;
-    double starts = started < stall->np ? START_SECONDS + stall->np * START_SECONDS_EACH : 0;
+    double each = START_SECONDS_EACH + stall->model_bytes / SLOWEST_BYTES_PER_SECOND;
+    double starts = started < stall->np ? START_SECONDS + stall->np * each : 0;
     bool found = quiet > stall->limit + starts + bytes / SLOWEST_BYTES_PER_SECOND;
     struct text text = {why, room};
     if (found && !started)

@@ -11,6 +11,7 @@ struct stall {
     const char *path;
     double limit; // seconds without the end of an operation; 0: none
     uint32_t np;
+    double model_bytes; // that each process reads before it starts
     // The following are zero at the beginning:
     double looked, changed;
     uint64_t sum; // of all that changes when a process goes on
