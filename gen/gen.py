@@ -123,8 +123,11 @@ def write_shims(tables):
     yield '#include "rec/shims.h"\n'
     for call in tables.exported:
         if call.probe != 'hand':
+            is_library = call.layer in LIBRARY_LAYERS
+            if is_library:
+                yield '#ifndef IOSEER_LINKED'
             yield from (write_forwarding_shim if 'forward' in call.options else write_plain_shim)(tables, call)
-            yield ''
+            yield '#endif\n' if is_library else ''
     numbers = []
     for call in tables.calls:
         for number in [call.name] if call.is_sys else call.options.get('sys', []):
@@ -180,16 +183,26 @@ def write_traced_calls(tables):
 
 def write_map(tables):
     yield '{\nglobal:'
-    yield from (f'    {name};' for call in tables.exported + tables.mpi for name in call.symbols())
+    yield from (f'    {name};' for name in write_symbols(tables))
     yield 'local:\n    *;\n};'
 
 
 def write_symbols(tables):
-    yield from sorted(name for call in tables.exported + tables.mpi for name in call.symbols())
+    """All that the library exports; ioseer_core is for MPI libraries that are linked statically."""
+    yield from sorted(['ioseer_core'] + [name for call in tables.exported + tables.mpi for name in call.symbols()])
 
 
-def write_wrap(tables):
-    yield from (f'--wrap={name}' for name in write_symbols(tables))
+# In a static program the shims see that libc makes these of other calls.
+COMPOSED = ['aio_fsync', 'aio_fsync64', 'lchmod']
+
+
+def write_linked(tables):
+    """The names that the linker's --wrap is for, and those of the shims behind them. A library that a program may lack has
+    its own way into the program: link/late.S."""
+    for call in tables.exported + tables.mpi:
+        if call.layer not in LIBRARY_LAYERS and not call.name.startswith('dl') and call.name not in COMPOSED:
+            way = 'ioseer_late' if 'late' in call.options else '__wrap'
+            yield from (f'{name} {way}_{name}' for name in call.symbols())
 
 
 def write_page(tables):
@@ -203,7 +216,7 @@ def write_page(tables):
 
 WRITERS = {'calls.h': write_calls_header, 'calls_table.c': write_calls_table, 'real_functions.h': write_real_header,
            'shims.c': write_shims, 'traced_calls.c': write_traced_calls, 'libioseer.map': write_map, 'symbols.txt': write_symbols,
-           'libioseer.wrap': write_wrap, 'captured.md': write_page}
+           'linked.txt': write_linked, 'captured.md': write_page}
 
 
 def main(writers, usage):

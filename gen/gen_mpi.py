@@ -108,7 +108,16 @@ def write_shims(tables):
             yield '#endif\n'
 
 
-WRITERS = {'mpi_names.h': write_names, 'mpi_shims.h': write_shims}
+def write_linked(tables):
+    """Names of functions that this MPI has, for a recorder that is linked with it."""
+    for call in tables.mpi:
+        since = call.options.get('since', [0])[0]
+        yield f'#if MPI_VERSION >= {since}'
+        yield from (f'LINKED({name})' for name in call.symbols())
+        yield '#endif'
+
+
+WRITERS = {'mpi_names.h': write_names, 'mpi_shims.h': write_shims, 'mpi_linked.h': write_linked}
 
 if __name__ == '__main__':
     gen.main(WRITERS, __doc__)

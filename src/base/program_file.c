@@ -22,18 +22,43 @@ static long read_at(struct program_file *file, long fd, void *out, size_t room, 
     return got;
 }
 
+bool program_file_is_linked(const void *notes, size_t bytes) {
+    const char *at = notes, *end = at + bytes;
+    Elf64_Nhdr note;
+    while ((size_t)(end - at) >= sizeof note) {
+        memcpy(&note, at, sizeof note);
+        at += sizeof note;
+        size_t rest = (size_t)(end - at), name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
+        size_t total = name + (((size_t)note.n_descsz + 3) & ~(size_t)3);
+        if (total > rest) return false;
+        if (note.n_namesz == sizeof PROGRAM_NOTE_OWNER && !memcmp(at, PROGRAM_NOTE_OWNER, sizeof PROGRAM_NOTE_OWNER))
+            return true;
+        at += total;
+    }
+    return false;
+}
+
+static bool has_own_note(struct program_file *file, long fd, const Elf64_Phdr *segment) {
+    char notes[PROGRAM_NOTE_BYTES];
+    size_t bytes = segment->p_filesz < sizeof notes ? segment->p_filesz : sizeof notes;
+    long got = read_at(file, fd, notes, bytes, segment->p_offset);
+    return got > 0 && program_file_is_linked(notes, (size_t)got);
+}
+
 // Tools that patch programs move this table to the end of the file.
-static bool has_interpreter(struct program_file *file, long fd, const Elf64_Ehdr *elf) {
+static enum program_kind kind_by_segments(struct program_file *file, long fd, const Elf64_Ehdr *elf) {
     enum { SEGMENTS = 16 };
     Elf64_Phdr segment[SEGMENTS];
+    enum program_kind kind = PROGRAM_STATIC;
     for (unsigned first = 0; first < elf->e_phnum; first += SEGMENTS) {
         long got = read_at(file, fd, segment, sizeof segment, elf->e_phoff + first * sizeof *segment);
         for (unsigned i = 0; i < SEGMENTS && first + i < elf->e_phnum; i++) {
-            if (got < (long)((i + 1) * sizeof *segment)) return false;
-            if (segment[i].p_type == PT_INTERP) return true;
+            if (got < (long)((i + 1) * sizeof *segment)) return kind;
+            if (segment[i].p_type == PT_INTERP) return PROGRAM_DYNAMIC;
+            if (segment[i].p_type == PT_NOTE && has_own_note(file, fd, &segment[i])) kind = PROGRAM_LINKED;
         }
     }
-    return false;
+    return kind;
 }
 
 static enum program_kind kind_of(struct program_file *file, long fd, size_t len) {
@@ -44,7 +69,7 @@ static enum program_kind kind_of(struct program_file *file, long fd, size_t len)
     memcpy(&elf, file->head, sizeof elf);
     if (elf.e_machine != OWN_MACHINE) return PROGRAM_OF_OTHER_MACHINE;
     if (elf.e_phentsize != sizeof(Elf64_Phdr)) return PROGRAM_OTHER;
-    return has_interpreter(file, fd, &elf) ? PROGRAM_DYNAMIC : PROGRAM_STATIC;
+    return kind_by_segments(file, fd, &elf);
 }
 
 static int look(struct program_file *file, const char *path) {

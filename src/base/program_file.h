@@ -11,10 +11,15 @@ enum program_kind {
     PROGRAM_NOT_64_BIT, // ELF
     PROGRAM_OF_OTHER_MACHINE,
     PROGRAM_STATIC,  // the kernel starts it without a dynamic loader
+    PROGRAM_LINKED,  // the same, and the recorder is linked into it (rec/link)
     PROGRAM_DYNAMIC, // the dynamic loader starts it and loads preloads
 };
 
-enum { PROGRAM_HEAD_BYTES = 512, PROGRAM_INTERPRETERS = 4 }; // the kernel follows five
+// A note in the file of a program that the recorder is linked into.
+#define PROGRAM_NOTE_OWNER "ioseer"
+#define PROGRAM_NOTE_TYPE "1"
+
+enum { PROGRAM_HEAD_BYTES = 512, PROGRAM_INTERPRETERS = 4, PROGRAM_NOTE_BYTES = 1024 }; // the kernel follows five
 
 struct program_file {
     enum program_kind kind;
@@ -28,6 +33,9 @@ int program_file_look(struct program_file *file, const char *path);
 // The same, of the program that the kernel starts for the path: of a script, that is its interpreter. PROGRAM_OTHER if
 // there are too many in a row. Does not know that `env` starts a third program: that one is looked at when `env` does.
 int program_file_look_through(struct program_file *file, const char *path);
+
+// Whether the notes of a program, as they are in its file or memory, tell that the recorder is linked into it.
+bool program_file_is_linked(const void *notes, size_t bytes);
 
 // Whether the program gains rights when it starts: the loader then ignores preloads. A user with these rights gains
 // none.

@@ -39,6 +39,8 @@ static void check_elf(struct doctor_check *check, const char *path, enum program
     } else if (program_file_gains_rights(path)) {
         doctor_fail(check, "record it as the user it changes to",
                     "%s changes its user, group or capabilities: the loader ignores preloads", path);
+    } else if (kind == PROGRAM_LINKED) {
+        doctor_pass(check, "%s is statically linked with ioseer: it records itself", path);
     } else if (kind == PROGRAM_STATIC && can_follow()) {
         doctor_pass(check, "%s is statically linked: it is followed with ptrace, which costs more for each call", path);
     } else if (kind == PROGRAM_STATIC) {

@@ -91,7 +91,7 @@ enum process_key {
 };
 
 // How a process was recorded.
-enum process_via { VIA_PRELOAD = 0, VIA_PTRACE = 1, VIA_COUNT };
+enum process_via { VIA_PRELOAD = 0, VIA_PTRACE = 1, VIA_LINK = 2, VIA_COUNT };
 
 // How a process ended, if that was seen.
 enum process_exit {

@@ -40,7 +40,7 @@ const char *describe_loss(unsigned reason) {
 }
 
 const char *describe_via(enum process_via via) {
-    static const char *const texts[VIA_COUNT] = {"preload", "ptrace"};
+    static const char *const texts[VIA_COUNT] = {"preload", "ptrace", "link"};
     return via < VIA_COUNT ? texts[via] : NULL;
 }
 

@@ -13,7 +13,7 @@ struct human describe_exit(const struct log_process *process); // as in JSON: "c
 const char *describe_error(const struct log_event *event);
 
 const char *describe_loss(unsigned reason);                    // enum loss_reason
-const char *describe_via(enum process_via via);                // "preload", "ptrace"; NULL if it is not known
+const char *describe_via(enum process_via via);                // "preload", "ptrace", "link"; NULL if it is not known
 const char *describe_left_out(unsigned reason);                // enum left_out
 const char *describe_file_system(const struct log_file *file); // the type's name as in the log, or "UNKNOWN"
 

@@ -225,8 +225,15 @@ SHIM(int, posix_spawnp, pid_t *pid, const char *file, const posix_spawn_file_act
 
 // --- ends
 
+// In a static program, posix_spawn's child, which cannot execute the new program, calls _exit.
+static bool is_on_parents_memory(void) {
+    return real_via == VIA_LINK && recorder.spill_is_ours && atomic_load(recorder.spill_is_ours) &&
+           cpu_syscall(SYS_getpid, 0) != (long)recorder.pid;
+}
+
 void shim__exit(int status) __asm__("_exit") __attribute__((noreturn));
 EXPORT void shim__exit(int status) {
+    if (is_on_parents_memory()) real._exit(status);
     recorder_thread();
     recorder_end(EXIT_UNDERSCORE, (uint32_t)status);
     real._exit(status);

@@ -4,13 +4,18 @@
 #include <link.h>
 #include <stdbool.h>
 
+#include "fmt/records.h"
 #include "real_functions.h"
 
 extern struct real_functions real __attribute__((visibility("hidden")));
 
+// How this copy of the recorder gets to see calls: real.c is for the preload library, link/real.c for one that is
+// linked into a program.
+extern const enum process_via real_via __attribute__((visibility("hidden")));
+
 // Fills `real`; called once, before the first real call. Functions of libraries that may be loaded later (`late` in the
-// table) are looked up at their first call.
-void real_resolve(void);
+// table) are looked up at their first call. Returns false if another copy of the recorder sees the calls.
+bool real_resolve(void);
 void *real_find_late(void **slot, const char *name);
 
 #define REAL_LATE(name) (real.name ? real.name : (__typeof__(real.name))real_find_late((void **)&real.name, #name))

@@ -83,11 +83,11 @@ static void *wiped_pages(size_t bytes) {
 }
 
 static void start(void) {
-    real_resolve();
+    bool in_charge = real_resolve();
     recorder_read_settings();
     event_clock_uses_ns = !cpu_counter_is_steady();
     recorder.spill_is_ours = wiped_pages(SPILL_ALIGN);
-    bool usable = recorder.job && recorder.spill_is_ours && handles_init() == 0 && files_init() == 0;
+    bool usable = in_charge && recorder.job && recorder.spill_is_ours && handles_init() == 0 && files_init() == 0;
     if (usable) {
         recorder.thread_key_made = pthread_key_create(&recorder.thread_key, thread_ended) == 0;
         pthread_atfork(before_fork, NULL, NULL);
@@ -118,7 +118,7 @@ static void make_spill(void) {
         atomic_store(&recorder.phase, RECORDER_OFF);
         return;
     }
-    process_info_start(VIA_PRELOAD);
+    process_info_start(real_via);
     atomic_store_explicit(recorder.spill_is_ours, 1, memory_order_release);
 }
 
@@ -195,6 +195,9 @@ void recorder_end(enum process_exit how, uint32_t value) {
     emit_flush_comm(thread);
     if (!emit_claim(thread)) return;
     struct spill_header *header = recorder.spill;
+    // exit() of a static program calls the linked recorder's _exit.
+    bool after_exit = how == EXIT_UNDERSCORE && atomic_load(&header->exit) == EXIT_CLEAN;
+    if (after_exit) how = EXIT_CLEAN;
     mappings_end();
     process_info_end();
     header->exit_value = value;
@@ -220,6 +223,8 @@ void recorder_resume(void) {
     emit_unclaim(current_thread);
 }
 
-__attribute__((constructor)) static void on_load(void) { recorder_thread(); }
+// In a program that the recorder is linked into, before its own constructors and after its destructors.
+#define FIRST_AND_LAST 101
+__attribute__((constructor(FIRST_AND_LAST))) static void on_load(void) { recorder_thread(); }
 
-__attribute__((destructor)) static void on_exit_or_unload(void) { recorder_end(EXIT_CLEAN, 0); }
+__attribute__((destructor(FIRST_AND_LAST))) static void on_exit_or_unload(void) { recorder_end(EXIT_CLEAN, 0); }

@@ -77,7 +77,7 @@ static bool missed_mappings(const struct log *log) {
     for (size_t i = 0; i < log_process_count(log); i++) {
         const struct log_process *process = log_process_at(log, i);
         bool is_abort = process->exit == EXIT_SIGNAL && process->exit_value == SIGABRT;
-        if (process->via != VIA_PRELOAD) return true; // followed: the end of its mappings is not seen
+        if (process->via == VIA_PTRACE) return true; // followed: the end of its mappings is not seen
         if (process->exit != EXIT_CLEAN && process->exit != EXIT_UNDERSCORE && process->exit != EXIT_EXEC && !is_abort)
             return true;
     }

@@ -466,7 +466,7 @@ class Process:
         self.pid, self.host = row.number(2), row.text(4) or None
         self.rank = row.number(12) - 1 if row.number(12) else None
         self.mpi = row.text(24)
-        self.via = {0: 'preload', 1: 'ptrace'}.get(row.number(38))
+        self.via = {0: 'preload', 1: 'ptrace', 2: 'link'}.get(row.number(38))
         self.origin_units, self.origin_ns = row.number(14), unfold(row.number(15))
         self.span_units, self.span_ns = (row.number(29), row.number(30)) if row.number(29) else (1, 1)
         calls, sizes, times = ({value & 15: value >> 4 for value in row.lists[key]} for key in (32, 33, 34))

@@ -103,6 +103,22 @@ class InstallTest(CommandLineTest):
         events = json.loads(self.ioseer(prefix, 'dump', '--json', log))
         self.assertEqual([(e['result'], e['via']) for e in events if e['class'] == 'write'], [(4, 'ptrace')])
 
+    def check_linked(self, prefix):
+        """A static program that is linked with the installed library records itself."""
+        config = os.path.join(prefix, 'bin', 'ioseer-config')
+        if not os.path.exists(self.path('static.c')) or not os.path.exists(os.path.join(BUILD, 'src', 'rec', 'libioseer.a')):
+            self.skipTest('no static libc')
+        flags = subprocess.check_output([config, '--ldflags'], text=True).split()
+        pkgconfig = {**os.environ, 'PKG_CONFIG_PATH': os.path.join(prefix, self.libdir, 'pkgconfig')}
+        from_pkgconfig = subprocess.check_output(['pkg-config', '--libs', 'ioseer'], text=True, env=pkgconfig).split()
+        for given in (flags, from_pkgconfig):
+            self.assertNotIn(BUILD, ' '.join(given))
+            must('cc', '-static', '-o', self.path('linked'), self.path('static.c'), *given)
+            log = self.path('linked.ioseer')
+            self.ioseer(prefix, 'record', '-q', '--force', '-o', log, '--', self.path('linked'))
+            events = json.loads(self.ioseer(prefix, 'dump', '--json', log))
+            self.assertEqual([(e['result'], e['via']) for e in events if e['class'] == 'write'], [(4, 'link')])
+
     def doctor(self, prefix, statuses=(0, 1)):
         """What doctor says about each part of the installation."""
         checks = json.loads(self.ioseer(prefix, 'doctor', '--json', statuses=statuses))['checks']
@@ -117,6 +133,8 @@ class InstallTest(CommandLineTest):
         self.assertEqual(pages, verbs)
         with self.subTest(program='static'):
             self.check_static(prefix)
+        with self.subTest(program='linked'):
+            self.check_linked(prefix)
         for mpi in LAUNCHERS:
             with self.subTest(mpi=mpi):
                 self.check_mpi(prefix, mpi)

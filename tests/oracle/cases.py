@@ -170,6 +170,7 @@ PROGRAMS = [
 PTRACE, BOTH = frozenset({"ptrace"}), frozenset({"preload", "ptrace"})
 STATIC = ("$P/oracle-calls-static",)
 BUSYBOX = ("/bin/busybox",)
+HAS_LINKED = ("$P/oracle-calls-linked",)
 FOLLOWED = [
     Case("static-calls", "exec $P/oracle-calls-static", needs=STATIC, via=PTRACE, traced=False),
     Case("static-threads", "exec $P/oracle-threads-static 16", needs=STATIC, volatile=("appended",), via=PTRACE,
@@ -181,8 +182,25 @@ FOLLOWED = [
     Case("busybox-shell", "exec busybox sh -c 'seq 1 9000 > in; cat in | sort -n | busybox head -n 5000 > out; cp in in2;"
          " mv in2 in3; rm in; exit 7'", needs=BUSYBOX, via=BOTH, traced=False),
     Case("busybox-tar", "exec busybox tar cf tree.tar tree", prepare=TREE, needs=BUSYBOX, via=PTRACE, traced=False),
+    Case("busybox-linked", "exec busybox sh -c 'seq 9 > in; $P/oracle-processes-linked fork; cat in > out'", via=frozenset({"ptrace", "link"}),
+         needs=(*BUSYBOX, *HAS_LINKED), traced=False),
     Case("script-of-busybox", "exec ./script", needs=BUSYBOX, via=PTRACE, traced=False,
          prepare="printf '#!/bin/busybox sh\\necho a > a; read x < a; echo $x > b\\n' > script; chmod +x script"),
+]
+
+# Static programs that are linked with ioseer.
+LINK = frozenset({"link"})
+LINKED = [
+    Case("linked-calls", "exec $P/oracle-calls-linked", needs=HAS_LINKED, via=LINK),
+    Case("linked-streams", "exec $P/oracle-streams-linked", needs=HAS_LINKED, via=LINK),
+    Case("linked-asynchronous", "exec $P/oracle-asynchronous-linked", needs=HAS_LINKED, via=LINK),
+    Case("linked-threads", "exec $P/oracle-threads-linked 16", needs=HAS_LINKED, volatile=("appended",), via=LINK),
+    *(Case("linked-" + name, f"ulimit -c 0; exec $P/oracle-processes-linked {name}", needs=HAS_LINKED,
+           volatile=("progress", "file") if name == "kill" else ())
+      for name in ("close-all", "close-range", "chdir", "vfork", "spawn", "fork", "_exit", "abort", "segv", "kill", "many",
+                   "chain 3", "all-fds", "file-limit", "memory-limit", "libc")),
+    Case("linked-and-dynamic", "$P/oracle-processes-linked fork; $P/oracle-processes fork; cat file > copy",
+         prepare="echo text > file", needs=HAS_LINKED),
 ]
 
 PROCESS = "$P/oracle-processes "
@@ -219,4 +237,4 @@ PROCESSES = [
     Case("dash", "sh -c 'echo a > a; cat a a > b; cat < b | (read x; echo $x > c); (echo d; exit 3) > d; echo $?'"),
 ]
 
-ALL = PROGRAMS + PROCESSES + FOLLOWED
+ALL = PROGRAMS + PROCESSES + LINKED + FOLLOWED

@@ -351,6 +351,9 @@ def check(where, case):
         exits[process["pid"]].add(process["exit"])
     problems = [f"lost track: {s}" for s in model.surprises]
     problems += Comparison(facts, calls, model.ends, dict(exits), info["losses"]).run()
+    ways = {process["via"] for process in info["processes"]}
+    if not case.via <= ways:
+        problems.append(f"recorded by {ways}, not by {set(case.via)}")
     return problems + list(info_problems(info, events)) + list(exit_problems(exits, model))
 
 

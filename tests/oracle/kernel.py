@@ -133,6 +133,16 @@ def struct_numbers(arg, key):
     return [int(n, 0) for n in re.findall(rf"\b{key}=(-?(?:0x)?[0-9a-f]+)", arg)]
 
 
+def has_no_loader(executable):
+    """Whether a program that is still there is static: the loader's name is in the first page of others."""
+    try:
+        with open(executable, "rb") as file:
+            head = file.read(4096)
+    except OSError:
+        return False
+    return head.startswith(b"\x7fELF") and b"ld-linux" not in head
+
+
 class Model:
     keep_content = False
 
@@ -198,9 +208,9 @@ class Model:
         task.table = task.table.copy()
         task.table.slots = {fd: s for fd, s in task.table.slots.items() if not s.cloexec}
         task.directory, task.memory = Directory(task.directory.cwd), Memory()
-        task.borrowed, task.loading, task.cache_address = False, True, None
         path = call.args[0] if call.name == "execve" else call.args[1]
         task.executable = posixpath.join(task.directory.cwd, strace.string(path) or "")
+        task.borrowed, task.loading, task.cache_address = False, not has_no_loader(task.executable), None
         task.tid = task.pid = call.tid
         self.tasks[call.tid] = task
         self.executables.setdefault(call.tid, []).append(task.executable)

@@ -1,7 +1,9 @@
 // One recorder for any MPI. The core does not depend on an MPI: it exports MPI_x and PMPI_x as jumps through a table of
-// slots. The first call finds out which MPI the process has loaded, opens the plugin compiled for it (load_plugin.c),
-// and fills the slots with the plugin's shims or with the real functions.
+// slots (stubs.c). The first call finds out which MPI the process has loaded, opens the plugin compiled for it
+// (load_plugin.c), and fills the slots with the plugin's shims or with the real functions.
 #pragma once
+
+#include <string.h>
 
 #include "mpi_names.h"
 #include "rec/async/pending.h"
@@ -25,8 +27,15 @@ enum mpi_slot {
     NAME(pending_emit) NAME(pending_find) NAME(pending_remove) NAME(spill_count_loss)
 // clang-format on
 
+// What core and plugin share. They are installed together, but one of them may be of another build.
+struct mpi_build {
+    char version[32];
+    size_t slots, core_bytes, thread_bytes, file_bytes;
+};
+
 // What the core gives to a plugin. The plugin cannot link to the core, which exports only the calls in the table.
 struct mpi_core {
+    struct mpi_build build;
     void *const *real;                 // by slot: the next function of that name
     void *(*symbol)(const char *name); // any symbol of the MPI library, data too
     struct thread *(*thread)(void);
@@ -40,11 +49,6 @@ struct mpi_core {
 #undef CORE_POINTER
 };
 
-// What core and plugin share. They are installed together, but one of them may be of another build.
-struct mpi_build {
-    char version[32];
-    size_t slots, core_bytes, thread_bytes, file_bytes;
-};
 #define MPI_BUILD                                                                                                      \
     { IOSEER_VERSION, MPI_SLOTS, sizeof(struct mpi_core), sizeof(struct thread), sizeof(struct file) }
 
@@ -55,7 +59,18 @@ struct mpi_plugin {
 };
 #define MPI_PLUGIN_SYMBOL "ioseer_plugin"
 
-void *mpi_resolve(unsigned slot); // called by the stubs (cpu.c)
+static inline bool mpi_same_build(const struct mpi_build *other) {
+    static const struct mpi_build own = MPI_BUILD;
+    return memcmp(other, &own, sizeof own) == 0;
+}
+
+// All but `real` and `symbol`. Exported: an MPI that is linked into a program cannot be seen by the preload library, so
+// the plugin that is linked with it asks for the core of that library (link/mpi.c).
+const struct mpi_core *ioseer_core(void);
+#define MPI_CORE_SYMBOL "ioseer_core"
+
+void *mpi_resolve(unsigned slot);  // called by the stubs (stubs.c)
+extern void *mpi_slots[MPI_SLOTS]; // the stubs jump through these
 
 // Whether an exported name has a slot.
 static inline bool mpi_is_name(const char *name) {

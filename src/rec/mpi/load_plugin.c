@@ -4,13 +4,9 @@
 #include <link.h>
 #include <string.h>
 
-#include "fmt/fields.h"
 #include "rec/fixed_text.h"
-#include "rec/probe/probe.h"
 #include "rec/real.h"
 #include "rec/recorder.h"
-
-extern void *mpi_slots[MPI_SLOTS]; // cpu.c: the stubs jump through these
 
 static const char *const slot_names[MPI_SLOTS] = {
 #define MPI_NAME(name) #name,
@@ -19,6 +15,7 @@ static const char *const slot_names[MPI_SLOTS] = {
 };
 static void *real_functions[MPI_SLOTS];
 static void *mpi_library; // dlopen's handle of the object that defines MPI
+static struct mpi_core core;
 
 // --- finding the MPI
 
@@ -37,59 +34,6 @@ static void *symbol(const char *name) {
     return found;
 }
 
-// --- services
-
-static struct file *file_of(const char *path) {
-    bool left_out;
-    return probe_file(AT_FDCWD, path, &left_out);
-}
-
-static void describe(int rank, int size, int local_rank, const char *library) {
-    uint8_t buffer[512];
-    struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
-    struct thread *thread = recorder_thread();
-    if (!thread || !emit_claim(thread)) return;
-    fields_begin(&out, RECORD_PROCESS);
-    fields_number(&out, PROCESS_RANK, (uint64_t)rank + 1);
-    fields_number(&out, PROCESS_MPI_SIZE, (uint64_t)size);
-    if (local_rank >= 0) fields_number(&out, PROCESS_LOCAL_RANK, (uint64_t)local_rank + 1);
-    fields_string(&out, PROCESS_MPI, library);
-    fields_end(&out);
-    if (!out.overflow) spill_record(buffer, (size_t)(out.at - buffer));
-    emit_unclaim(thread);
-}
-
-static void record(unsigned kind, const uint8_t *fields, size_t len) {
-    enum { HEAD_BYTES = 32 };
-    struct fields_out out;
-    struct thread *thread = recorder_thread();
-    if (!thread || thread->trace_ended || !recorder.trace_cap || !emit_claim(thread)) return;
-    if (spill_begin_record(&out, HEAD_BYTES + len)) {
-        fields_begin(&out, kind);
-        fields_copy(&out, (struct fields_in){.at = fields, .end = fields + len});
-        fields_end(&out);
-        spill_end_record(&out);
-    } else {
-        spill_count_loss(LOSS_TABLE_FULL, 1);
-    }
-    emit_unclaim(thread);
-}
-
-static struct thread *current(void) { return recorder_thread(); }
-
-static const struct mpi_core core = {.real = real_functions,
-                                     .symbol = symbol,
-                                     .thread = current,
-                                     .file = file_of,
-                                     .describe = describe,
-                                     .record = record,
-                                     .tick = &recorder.tick,
-                                     .event_clock_uses_ns = &event_clock_uses_ns,
-#define CORE_FUNCTION(name) .name = name,
-                                     CORE_FUNCTIONS(CORE_FUNCTION)
-#undef CORE_FUNCTION
-};
-
 // --- filling the slots
 
 static void *const *open_plugin(void) {
@@ -101,10 +45,12 @@ static void *const *open_plugin(void) {
     fixed_text_add(&text, "libioseer-");
     fixed_text_add(&text, flavour);
     fixed_text_add(&text, ".so");
-    static const struct mpi_build build = MPI_BUILD;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const struct mpi_plugin *plugin = library ? real.dlsym(library, MPI_PLUGIN_SYMBOL) : NULL;
-    if (plugin && !memcmp(&plugin->build, &build, sizeof build)) return plugin->start(&core);
+    core = *ioseer_core();
+    core.real = real_functions;
+    core.symbol = symbol;
+    if (plugin && mpi_same_build(&plugin->build)) return plugin->start(&core);
     spill_count_loss(LOSS_NO_PLUGIN, 1);
     return NULL;
 }

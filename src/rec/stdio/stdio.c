@@ -109,9 +109,22 @@ static void catch_up(struct probe *p, FILE *stream) {
 
 // --- entering
 
+// In a static program the shims of __uflow and others also see the calls that libc makes inside the program's own: on
+// the same stream, or on one in memory, which has no lock.
+#ifdef IOSEER_LINKED
+static __thread const FILE *stream_in_call __attribute__((tls_model("initial-exec")));
+static bool is_call_of_libc(const FILE *stream) { return !stream->_lock || stream == stream_in_call; }
+static void set_stream_in_call(const FILE *stream) { stream_in_call = stream; }
+#else
+static inline bool is_call_of_libc(const FILE *stream) { return (void)stream, false; }
+static inline void set_stream_in_call(const FILE *stream) { (void)stream; }
+#endif
+
 // Unwinding runs this, too, when the thread is cancelled inside the real call.
 void stdio_unlock(struct probe *p) {
-    if (p->locked) funlockfile(p->locked);
+    if (!p->locked) return;
+    set_stream_in_call(NULL);
+    funlockfile(p->locked);
     p->locked = NULL;
 }
 
@@ -129,10 +142,12 @@ bool enter_stdio(struct probe *p, FILE *stream, enum stdio_lock lock) {
     p->thread = recorder_thread();
     if (!p->thread) return false;
     if (!stream) return probe_start(p, NULL); // fflush(NULL)
-    if (stream->_fileno < 0) return false;    // in memory
+    if (is_call_of_libc(stream)) return false;
+    if (stream->_fileno < 0) return false; // in memory
     probe_start(p, probe_handle(stream->_fileno));
     if (!lock_stream(stream, lock)) return false;
     p->locked = stream;
+    set_stream_in_call(stream);
     if (p->handle->file) catch_up(p, stream);
     p->left = bytes_left(stream);
     p->pending = bytes_pending(stream);

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/program_file.h"
+#include "base/settings.h"
 #include "rec/asking.h"
 #include "rec/recorder.h"
 #include "rec/tracer/followed.h"
@@ -51,36 +53,70 @@ static void remove_task(pid_t tid) {
     free(task);
 }
 
-// Whether the dynamic loader started the program and obeys LD_PRELOAD. The program's file is not opened for this: the
-// server of its file system may be a followed process, which waits for the tracer.
-static bool takes_preloads(pid_t pid) {
+// What the kernel tells a new program about itself. The program's file is not opened: the server of its file system may
+// be a followed process, which waits for the tracer.
+struct start {
+    uint64_t loader;
+    uint64_t is_secure;
+    uint64_t segments, segment_count; // program headers, in its memory
+};
+
+static struct start start_of(pid_t pid) {
     char path[48];
     uint64_t vector[128] = {0};
-    bool has_loader = false, is_secure = false;
+    struct start start = {0};
     snprintf(path, sizeof path, "/proc/%d/auxv", (int)pid);
     long len = asking_read(path, (char *)vector, sizeof vector);
     for (long i = 0; i + 1 < len / (long)sizeof *vector; i += 2) {
-        if (vector[i] == AT_BASE) has_loader = vector[i + 1];
-        if (vector[i] == AT_SECURE) is_secure = vector[i + 1];
+        if (vector[i] == AT_BASE) start.loader = vector[i + 1];
+        if (vector[i] == AT_SECURE) start.is_secure = vector[i + 1];
+        if (vector[i] == AT_PHDR) start.segments = vector[i + 1];
+        if (vector[i] == AT_PHNUM) start.segment_count = vector[i + 1];
     }
-    return has_loader && !is_secure;
+    return start;
 }
 
-// Whether the recorder is loaded into the process.
-static bool has_preload(pid_t pid) {
-    static const char name[] = "LD_PRELOAD=";
-    static char variables[128 << 10];
-    char path[48];
-    if (!recorder.library || !takes_preloads(pid)) return false;
-    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-    long len = asking_read(path, variables, sizeof variables);
-    for (const char *at = variables, *end = variables + len; len > 0 && at < end; at += strlen(at) + 1) {
-        if (strncmp(at, name, sizeof name - 1) == 0) return strstr(at, recorder.library);
+// Whether the recorder is linked into the program.
+static bool is_linked(const struct start *start) {
+    Elf64_Phdr segment[32];
+    char notes[PROGRAM_NOTE_BYTES];
+    uint64_t base = 0, count = start->segment_count < 32 ? start->segment_count : 32;
+    if (!tracer_read(segment, (long)start->segments, count * sizeof *segment)) return false;
+    for (uint64_t i = 0; i < count; i++) {
+        if (segment[i].p_type == PT_PHDR) base = start->segments - segment[i].p_vaddr;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        size_t bytes = segment[i].p_filesz < sizeof notes ? segment[i].p_filesz : sizeof notes;
+        if (segment[i].p_type == PT_NOTE && tracer_read(notes, (long)(base + segment[i].p_vaddr), bytes) &&
+            program_file_is_linked(notes, bytes))
+            return true;
     }
     return false;
 }
 
-static bool is_recorded(pid_t pid) { return followed_all() || !has_preload(pid); }
+// Whether the program has a variable with this text in its value.
+static bool has_variable(pid_t pid, const char *name, const char *text) {
+    static char variables[128 << 10];
+    char path[48];
+    size_t name_len = strlen(name);
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    long len = asking_read(path, variables, sizeof variables);
+    for (const char *at = variables, *end = variables + len; len > 0 && at < end; at += strlen(at) + 1) {
+        if (strncmp(at, name, name_len) == 0 && at[name_len] == '=') return strstr(at, text);
+    }
+    return false;
+}
+
+// Whether the recorder is in the process.
+static bool records_itself(pid_t pid) {
+    asking_about(pid);
+    struct start start = start_of(pid);
+    if (start.is_secure || !recorder.library) return false;
+    if (start.loader) return has_variable(pid, "LD_PRELOAD", recorder.library);
+    return is_linked(&start) && has_variable(pid, SETTING_JOB, recorder.job);
+}
+
+static bool is_recorded(pid_t pid) { return followed_all() || !records_itself(pid); }
 
 // The process of a new thread, which a leader begins. `maker` is the thread that made it, NULL if that is not known
 // yet.
@@ -199,10 +235,10 @@ static void begin_program(struct task *task) {
     task->thread = NULL;
     if (!process) return;
     followed_turn_to(process, task->tid);
+    process->is_recorded = is_recorded(process->pid); // before the end: the job must know what the tracer has read
     followed_end(process, EXIT_EXEC, 0);
     process->tasks = 1;
     process->generation = 0;
-    process->is_recorded = is_recorded(process->pid);
     if (process->is_recorded) followed_begin(process);
 }
 
