@@ -27,7 +27,7 @@ bool op_flags_create(uint64_t flags) { return flags & O_CREAT || op_flags_namele
 
 static const char *open_name(const struct op_kind *kind) {
     if (kind->layer == LAYER_MPIIO) return kind->flags & MPI_CREATE ? "create" : "open";
-    if (call_layer_is_above(kind->layer)) return call_table[kind->call_id].count == COUNT_CREATE ? "create" : "open";
+    if (call_layer_is_above(kind->layer)) return call_table[kind->call_id].effect == EFFECT_CREATE ? "create" : "open";
     if (op_flags_create(kind->flags)) return "create";
     bool is_directory = call_table[kind->call_id].subject == SUBJECT_DIRECTORY || kind->flags & O_DIRECTORY;
     return is_directory ? "list" : "open";
