@@ -29,7 +29,6 @@ static const struct kind {
 
 const struct library_caller *_Atomic library_callers[LIBRARY_KINDS];
 static struct library *_Atomic libraries[LIBRARY_KINDS];
-static struct library *_Atomic absent[LIBRARY_KINDS];
 static _Atomic uint32_t lock; // never held while a library is asked for something
 
 // --- objects
@@ -154,10 +153,10 @@ static struct library *make(enum library_kind kind, const struct link_map *map) 
     if (!library) return NULL;
     *library = (struct library){.map = map, .layer = kinds[kind].layer};
     // Another preloaded library may stand between this one and the only library.
-    bool is_only = map && real_only(kinds[kind].landmark);
+    bool is_only = real_only(kinds[kind].landmark);
     for (size_t i = 0; i < kinds[kind].names; i++) {
         const char *name = kinds[kind].name[i];
-        void *found = !map ? NULL : is_only ? real_next(name, NULL) : real_in(map, name);
+        void *found = is_only ? real_next(name, NULL) : real_in(map, name);
         library->function[i] = found ? found : (void *)missing;
     }
     return library;
@@ -189,16 +188,18 @@ static struct library *get(enum library_kind kind, const struct link_map *map) {
 }
 
 // For a program that has weak references to functions of a library which it does not load, or a library of another kind
-// with functions of the same names.
+// with functions of the same names; and for want of memory.
 static struct library *get_absent(enum library_kind kind, const char *name) {
-    struct library *library = absent[kind];
-    if (!library && (library = make(kind, NULL))) absent[kind] = library;
-    for (size_t i = 0; library && i < kinds[kind].names; i++) {
+    enum { MOST_NAMES = LENGTH(pnetcdf_names) };
+    _Static_assert(MOST_NAMES >= LENGTH(hdf5_names) && MOST_NAMES >= LENGTH(netcdf_names), "room for all names");
+    static void *room[LIBRARY_KINDS][sizeof(struct library) / sizeof(void *) + MOST_NAMES];
+    struct library *absent = (struct library *)room[kind];
+    for (size_t i = 0; i < kinds[kind].names; i++) {
         if (strcmp(kinds[kind].name[i], name)) continue;
         void *found = real_next(name, NULL);
-        library->function[i] = found ? found : (void *)missing;
+        absent->function[i] = found ? found : (void *)missing;
     }
-    return library;
+    return absent;
 }
 
 void *library_symbol(const struct library *library, const char *name) {
@@ -243,8 +244,9 @@ struct library *library_find(enum library_kind kind, uintptr_t address, const ch
         if (map->l_addr == search.base) caller = map;
     }
     const struct link_map *map = bound_to(kind, caller, name);
-    struct library *library = map ? get(kind, map) : get_absent(kind, name);
-    if (library && map && is_known) remember(kind, &search, library);
+    struct library *library = map ? get(kind, map) : NULL;
+    if (!library) return get_absent(kind, name);
+    if (is_known) remember(kind, &search, library);
     return library;
 }
 

@@ -17,8 +17,8 @@ struct library {
     unsigned layer;             // of its calls
     const struct link_map *map; // NULL: no such library is loaded; its functions all fail
     void *symbols;              // for library_symbol()
-    void *state;                // of the probes; NULL: calls pass through unrecorded
-    void *function[];           // in the order of the table: struct hdf5_functions …
+    void *_Atomic state; // of the probes; NULL: calls pass through unrecorded. Set after others may see the library
+    void *function[];    // in the order of the table: struct hdf5_functions …
 };
 
 // A part of memory with code, and the library that it calls.
@@ -31,7 +31,8 @@ struct library_caller {
 
 extern const struct library_caller *_Atomic library_callers[LIBRARY_KINDS] __attribute__((visibility("hidden")));
 
-// The slow path of library_of. `name` is the function that the caller has called.
+// The slow path of library_of. `name` is the function that the caller has called. Never NULL: without memory the calls
+// pass through.
 struct library *library_find(enum library_kind kind, uintptr_t caller, const char *name);
 
 static inline struct library *library_of(enum library_kind kind, uintptr_t caller, const char *name) {

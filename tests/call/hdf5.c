@@ -396,6 +396,21 @@ static void case_unseen_open(void) {
     end();
 }
 
+// One id changes the extent, another one reads.
+static void case_other_extent(void) {
+    begin();
+    hid_t again = H5Dopen2(file, "group/data", H5P_DEFAULT);
+    H5Dset_extent(again, (hsize_t[2]){2, COLUMNS});
+    case_start();
+    herr_t code = H5Dread(data, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    hid_t whole = H5Dget_space(data);
+    code |= H5Dread(data, H5T_NATIVE_DOUBLE, H5S_ALL, whole, H5P_DEFAULT, values);
+    case_stop(code);
+    expect("H5Dread", object("/group/data"), 0, 2 * COLUMNS * DOUBLE, 2 * COLUMNS * DOUBLE);
+    expect("H5Dread", object("/group/data"), 0, 2 * COLUMNS * DOUBLE, 2 * COLUMNS * DOUBLE);
+    end();
+}
+
 #define ROW(name)                                                                                                      \
     { #name, case_##name }
 static const struct test_case cases[] = {
@@ -496,6 +511,7 @@ static const struct test_case cases[] = {
     ROW(H5Rdereference2),
     ROW(H5Oopen_by_addr),
     ROW(unseen_open),
+    ROW(other_extent),
     {NULL, NULL},
 };
 

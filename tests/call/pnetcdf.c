@@ -304,6 +304,18 @@ static void elements(void) {
     end();
 }
 
+static void no_values(void) {
+    begin();
+    case_start();
+    int result = ncmpi_iput_vara(file, numbers, start, count, values, 0, MPI_DOUBLE, &request);
+    result |= ncmpi_wait_all(file, 1, &request, NULL);
+    case_stop(result);
+    CHECK(result == NC_NOERR);
+    expect("ncmpi_iput_vara", object(numbers), NONE, 0, 0);
+    OF_FILE("ncmpi_wait_all");
+    end();
+}
+
 static void no_datatype(void) {
     begin();
     case_start();
@@ -381,6 +393,7 @@ int main(int argc, char **argv) {
         {"a nonblocking transfer of PnetCDF that fails", post_fails},
         TRANSFERS(TRANSFER_ROW) SEVERAL(TRANSFER_ROW){"a variable of PnetCDF that grows", grows},
         {"elements and nothing, PnetCDF", elements},
+        {"a buffer of no values, PnetCDF", no_values},
         {"no datatype, PnetCDF", no_datatype},
         {"a transfer of PnetCDF that fails", fails},
         {"a call of PnetCDF that is out of order", not_defining},

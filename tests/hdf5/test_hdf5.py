@@ -310,6 +310,19 @@ class Serial(Hdf5Test):
     def test_errors(self):
         self.same(self.program('errors', 'openmpi', 'mpich'), 'errors.h5', output='errors.h5', has_times=True)
 
+    def test_killed(self):
+        """What a call contains stays in the log if the process dies in it, and counts."""
+        log = self.record(self.program('killed', 'openmpi', 'mpich'), self.path('data.h5'), status=128 + 9)
+        events = self.json('dump', '--json', log)
+        ids = {event['id'] for event in events}
+        orphans = [e for e in events if e['parent'] is not None and e['parent'] not in ids]
+        self.assertIn(1024 // 2 * 8, [e['result'] for e in orphans])  # a chunk
+        moved = sum(e['result'] for e in events if e['layer'] == 'posix' and e['class'] == 'read')
+        files = [f for f in self.json('info', '--json', log)['files'] if f['name'].endswith('.h5')]
+        self.assertEqual([f['bytes_read'] for f in files], [moved])
+        for verb in ('phases', 'stats'):
+            self.expect(0, verb, log)
+
     def test_untraced(self):
         """After the trace cap, the counters go on."""
         log = self.record(self.program('slabs'), self.path('cap.h5'), '6', options=('--no-trace',))
@@ -357,6 +370,7 @@ class Serial(Hdf5Test):
         for way in ('read', 'write'):
             self.assertGreaterEqual(sum(e['result'] for e in inside if e['class'] == way), 4000 * 4)
         self.same('h5dump', 'data.h5')
+        self.same('h5diff', '-v', 'data.h5', 'data.h5')
 
     def test_netcdf(self):
         self.need('ncgen', 'nccopy')

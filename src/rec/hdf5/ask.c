@@ -319,6 +319,7 @@ uint32_t hdf5_describe(struct hdf5_probe *p, struct hdf5_id *object, bool old_ca
     uint8_t fields[4096];
     struct fields_out out = {.at = fields, .end = fields + sizeof fields};
     if (ask->H5Iget_type((hid_t)object->entry.id) != TYPE_DATASET) return 0;
+    if (object->file) object->extents = atomic_load_explicit(&object->file->extents, memory_order_relaxed);
     hid_t list = ask->H5Dget_create_plist((hid_t)object->entry.id);
     int layout = list >= 0 ? describe_list(&out, ask, list) : -1;
     if (list >= 0) functions(p)->H5Pclose(list);

@@ -68,10 +68,18 @@ static void place(struct hdf5_probe *p, struct hdf5_id *dataset, const struct se
     p->shape = selection_number(&dataset->last, selection, dataset->space.can_grow);
 }
 
+// Another id of the dataset may have changed its extent.
+static struct hdf5_id *with_extent(struct hdf5_probe *p, struct hdf5_id *object) {
+    bool is_old = object && object->is_dataset && object->file &&
+                  object->extents != atomic_load_explicit(&object->file->extents, memory_order_relaxed);
+    if (UNLIKELY(is_old)) hdf5_describe(p, object, false);
+    return object;
+}
+
 // Sets what a transfer of a dataset moves.
 static void locate(struct hdf5_probe *p, hid_t id, hid_t space, hid_t list) {
     enum { ALL = 0 };
-    p->id = hdf5_object(p, id);
+    p->id = with_extent(p, hdf5_object(p, id));
     if (UNLIKELY(!p->id)) return;
     struct hdf5_id *known = space == ALL ? p->id : hdf5_find(p, HDF5_SPACE, space);
     if (UNLIKELY(!known || known->space.kind == SELECTION_UNKNOWN) && space > ALL) {
@@ -93,7 +101,7 @@ bool hdf5_enter_multi(struct hdf5_probe *p) { return start(p) && begin(p); }
 bool hdf5_enter_chunk(struct hdf5_probe *p, hid_t id, const hsize_t *at, size_t bytes, hid_t list) {
     uint64_t element = 0;
     if (!start(p)) return false;
-    p->id = hdf5_object(p, id);
+    p->id = with_extent(p, hdf5_object(p, id));
     if (p->id && at && p->id->space.kind == SELECTION_ALL) {
         for (unsigned i = 0; i < p->id->space.rank; i++) element = element * p->id->space.dims[i] + at[i];
         p->offset = element * p->id->bytes;
@@ -206,6 +214,7 @@ void hdf5_leave_close(struct hdf5_probe *p, uint32_t call, hid_t id, int result)
 void hdf5_leave_extent(struct hdf5_probe *p, uint32_t call, hid_t id, herr_t result) {
     struct emission e;
     uint64_t end = event_clock_now();
+    if (p->id && p->id->file && result >= 0) atomic_fetch_add(&p->id->file->extents, 1);
     uint32_t dataset = p->id && result >= 0 ? hdf5_describe(p, p->id, false) : 0;
     (void)id;
     if (!begin_event(p, &e, call, file_of(p->id), serial_of(p->id), end)) return;
@@ -348,7 +357,7 @@ void hdf5_leave_copied_space(struct hdf5_probe *p, uint32_t call, hid_t from, hi
 
 void hdf5_leave_got_space(struct hdf5_probe *p, uint32_t call, hid_t dataset, hid_t result) {
     (void)call;
-    copy_space(p, hdf5_find(p, HDF5_OBJECT, dataset), result);
+    copy_space(p, with_extent(p, hdf5_find(p, HDF5_OBJECT, dataset)), result);
 }
 
 void hdf5_leave_select(struct hdf5_probe *p, uint32_t call, hid_t space, int op, const struct hdf5_slab *slab,

@@ -28,6 +28,7 @@ struct hdf5_id {
     uint32_t serial;
     bool left_out, is_dataset;
     struct hdf5_access access;
+    uint32_t extents;           // of its file when the extent was asked for
     uint64_t bytes;             // of an element of the dataset; of the whole attribute
     int mode;                   // of a property list: whether transfers are collective
     struct selection space;     // of a dataspace; of a dataset, its extent

@@ -273,17 +273,17 @@ static struct transfer place_parts(struct nc_object *variable, const struct nc_l
     return place(variable, &selection);
 }
 
-void nc_leave_part(struct nc_probe *p, uint32_t call, const struct nc_slab *slab, int result) {
+void nc_leave_part(struct nc_probe *p, uint32_t call, const struct nc_slab *slab, bool none, int result) {
     uint64_t end = event_clock_now();
     struct nc_object *variable = object_of(p, p->file_id, p->id, result);
-    struct transfer t = place_part(p, variable, slab, result);
+    struct transfer t = none ? nothing : place_part(p, variable, slab, result);
     leave_moved(p, call, variable, &t, end, result);
 }
 
-void nc_leave_parts(struct nc_probe *p, uint32_t call, const struct nc_list *list, int result) {
+void nc_leave_parts(struct nc_probe *p, uint32_t call, const struct nc_list *list, bool none, int result) {
     uint64_t end = event_clock_now();
     struct nc_object *variable = object_of(p, p->file_id, p->id, result);
-    struct transfer t = place_parts(variable, list, result);
+    struct transfer t = none ? nothing : place_parts(variable, list, result);
     leave_moved(p, call, variable, &t, end, result);
 }
 
@@ -354,17 +354,19 @@ static void post(struct nc_probe *p, uint32_t call, const struct transfer *t, ui
         pending_add(p->thread, &what);
 }
 
-void nc_leave_post(struct nc_probe *p, uint32_t call, const struct nc_slab *slab, const int *request, int result) {
+void nc_leave_post(struct nc_probe *p, uint32_t call, const struct nc_slab *slab, bool none, const int *request,
+                   int result) {
     uint64_t end = event_clock_now();
     struct nc_object *variable = object_of(p, p->file_id, p->id, result);
-    struct transfer t = place_part(p, variable, slab, result);
+    struct transfer t = none ? nothing : place_part(p, variable, slab, result);
     post(p, call, &t, end, request, result);
 }
 
-void nc_leave_posts(struct nc_probe *p, uint32_t call, const struct nc_list *list, const int *request, int result) {
+void nc_leave_posts(struct nc_probe *p, uint32_t call, const struct nc_list *list, bool none, const int *request,
+                    int result) {
     uint64_t end = event_clock_now();
     struct nc_object *variable = object_of(p, p->file_id, p->id, result);
-    struct transfer t = place_parts(variable, list, result);
+    struct transfer t = none ? nothing : place_parts(variable, list, result);
     post(p, call, &t, end, request, result);
 }
 

@@ -90,13 +90,15 @@ void nc_leave_file(struct nc_probe *p, uint32_t call, int file_id, int result);
 void nc_leave_close(struct nc_probe *p, uint32_t call, int file_id, int result);
 void nc_leave_variable(struct nc_probe *p, uint32_t call, int file_id, const int *variable, int result);
 bool nc_enter_data(struct nc_probe *p, int file_id, int variable);
-void nc_leave_part(struct nc_probe *p, uint32_t call, const struct nc_slab *slab, int result);
-void nc_leave_parts(struct nc_probe *p, uint32_t call, const struct nc_list *list, int result);
+void nc_leave_part(struct nc_probe *p, uint32_t call, const struct nc_slab *slab, bool none, int result);
+void nc_leave_parts(struct nc_probe *p, uint32_t call, const struct nc_list *list, bool none, int result);
 void nc_leave_many(struct nc_probe *p, uint32_t call, int file_id, const struct nc_many *many, uint32_t each,
                    int result);
 void nc_leave_typed(struct nc_probe *p, uint32_t call, const void *datatype, int result);
-void nc_leave_post(struct nc_probe *p, uint32_t call, const struct nc_slab *slab, const int *request, int result);
-void nc_leave_posts(struct nc_probe *p, uint32_t call, const struct nc_list *list, const int *request, int result);
+void nc_leave_post(struct nc_probe *p, uint32_t call, const struct nc_slab *slab, bool none, const int *request,
+                   int result);
+void nc_leave_posts(struct nc_probe *p, uint32_t call, const struct nc_list *list, bool none, const int *request,
+                    int result);
 bool nc_enter_wait(struct nc_probe *p, int file_id, int count, const int *requests);
 void nc_leave_wait(struct nc_probe *p, uint32_t call, int file_id, int count, const int *statuses, int result);
 void nc_leave_cancel(struct nc_probe *p, uint32_t call, int result);
