@@ -219,6 +219,14 @@ class NetCdf(Hdf5Test):
         self.assertFalse([e for e in events if e['layer'] in ('posix', 'stdio') and e['class'] == 'write'
                           and (e['file'] or '').endswith('.nc') and e['parent'] is None])
 
+    def test_names(self):
+        """A colon in a name is part of it."""
+        program, name = os.path.join(PROGRAMS, 'rows'), 'rows_12:00:00'
+        self.need(program)
+        self.same(program, 'classic', name, '2', output=name)
+        events = self.json('dump', '--json', self.path('log.ioseer'))
+        self.assertEqual({e['file'] for e in events if e['layer'] == 'netcdf'}, {self.path(name)})
+
     def test_fortran(self):
         program = os.path.join(PROGRAMS, 'rows-fortran')
         self.need(program)

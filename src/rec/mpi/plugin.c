@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rec/file_system_name.h"
+
 struct plugin plugin;
 static struct thread nobody; // for threads without a state: it is never ready
 __thread struct thread *plugin_thread __attribute__((tls_model("initial-exec"))) = &nobody;
@@ -277,12 +279,6 @@ void mpi_leave_file(struct mpi_probe *p, uint32_t call, MPI_Offset size, int res
     finish_with(p, &e, result);
 }
 
-// ROMIO accepts a file system before the path: "ufs:/tmp/x".
-static const char *path_of(const char *filename) {
-    const char *colon = strchr(filename, ':');
-    return colon && colon - filename > 1 && !memchr(filename, '/', (size_t)(colon - filename)) ? colon + 1 : filename;
-}
-
 // Adds what the call asked for and, for an open file, what is in force.
 static void add_hints(struct emission *e, MPI_Info info, const MPI_File *fh) {
     bool has_info = info != plugin.no_info;
@@ -294,7 +290,7 @@ static void add_hints(struct emission *e, MPI_Info info, const MPI_File *fh) {
 void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const char *filename, int amode, MPI_Info info,
                     const MPI_File *fh, int result) {
     uint64_t end = plugin_now();
-    struct file *name = plugin.core->file(path_of(filename));
+    struct file *name = plugin.core->file(without_file_system(filename));
     struct mpi_comm is = {0};
     if (result == MPI_SUCCESS) p->file = file_add(*fh);
     if (p->file) {
@@ -321,7 +317,8 @@ void mpi_leave_close(struct mpi_probe *p, uint32_t call, int result) {
 
 void mpi_leave_delete(struct mpi_probe *p, uint32_t call, const char *filename, int result) {
     struct emission e;
-    if (start_event(&e, p, call, plugin.core->file(path_of(filename)), plugin_now())) finish_with(p, &e, result);
+    if (start_event(&e, p, call, plugin.core->file(without_file_system(filename)), plugin_now()))
+        finish_with(p, &e, result);
 }
 
 // A view is plain if the filetype has no holes.

@@ -1,5 +1,6 @@
 // Questions to PnetCDF and NetCDF.
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -104,31 +105,40 @@ static void ask_space(const struct questions *ask, struct nc_object *variable) {
     struct selection *space = &variable->space;
     int dims[SELECTION_MAX_RANK];
     if (space->rank && ask->inq_var(variable->file_id, variable->id, NULL, NULL, NULL, dims, NULL)) return;
-    space->can_grow = variable->changes = false;
+    variable->grows = 0;
     for (unsigned i = 0; i < space->rank; i++) {
         int64_t len = 0;
         if (ask->inq_dimlen(variable->file_id, dims[i], &len)) return;
         space->dims[i] = (unsigned long long)len;
-        bool grows = is_unlimited(ask, variable->file_id, dims[i]);
-        if (i) variable->changes |= grows;
-        if (!i) space->can_grow = grows;
+        if (is_unlimited(ask, variable->file_id, dims[i])) variable->grows |= 1u << i;
     }
+    space->can_grow = variable->grows & 1;
     space->points = space->rank ? 0 : 1;
     space->blocks = 0;
     space->kind = SELECTION_ALL;
 }
 
-// To answer, NetCDF calls HDF5 and PnetCDF. Returns what must be set again after the answer.
-static uint32_t begin_questions(const struct nc_probe *p) {
-    uint32_t before = p->thread->inside;
+// What must be as before after an answer. NetCDF calls HDF5 and PnetCDF for it.
+struct before {
+    uint32_t inside;
+    int error;
+};
+
+static struct before begin_questions(const struct nc_probe *p) {
+    struct before before = {p->thread->inside, errno};
     p->thread->inside |= 1u << LAYER_HDF5 | 1u << LAYER_PNETCDF;
     return before;
 }
 
+static void end_questions(const struct nc_probe *p, struct before before) {
+    p->thread->inside = before.inside;
+    errno = before.error;
+}
+
 void nc_ask_space(struct nc_probe *p, struct nc_object *variable) {
-    uint32_t before = begin_questions(p);
+    struct before before = begin_questions(p);
     ask_space(questions(p), variable);
-    p->thread->inside = before;
+    end_questions(p, before);
 }
 
 // The path of a variable, from the root: "group/variable". Returns false if it is too long.
@@ -203,9 +213,9 @@ static struct nc_object *ask_variable(struct nc_probe *p, int file_id, int id) {
 struct nc_object *nc_object(struct nc_probe *p, int file_id, int id) {
     struct nc_object *known = nc_find(p, file_id, id);
     if (LIKELY(known)) return known;
-    uint32_t before = begin_questions(p);
+    struct before before = begin_questions(p);
     known = id == NC_WHOLE_FILE ? ask_file(p, file_id) : ask_variable(p, file_id, id);
-    p->thread->inside = before;
+    end_questions(p, before);
     return known;
 }
 
@@ -233,7 +243,7 @@ uint32_t nc_describe(struct nc_object *variable) {
     if (space->kind != SELECTION_ALL) return 0;
     for (unsigned i = 0; i < space->rank; i++) fields_number(&out, DATASET_DIMS, space->dims[i]);
     for (unsigned i = 0; i < space->rank; i++)
-        fields_number(&out, DATASET_MAX_DIMS, i == 0 && space->can_grow ? UINT64_MAX : space->dims[i]);
+        fields_number(&out, DATASET_MAX_DIMS, variable->grows >> i & 1 ? UINT64_MAX : space->dims[i]);
     fields_number(&out, DATASET_CLASS, class_of(variable->type));
     fields_number(&out, DATASET_BYTES, variable->bytes);
     if (variable->by_mpi) fields_number(&out, DATASET_MPI, 1);

@@ -36,6 +36,20 @@ void nc_remove(struct nc_probe *p, int file_id, int id) {
     id_table_remove(&objects, p->thread, p->library, key_of(p, file_id, id), UINT64_MAX);
 }
 
+void nc_forget_variables(struct nc_probe *p, int file_id) {
+    const struct nc_object *known = nc_find(p, file_id, NC_WHOLE_FILE);
+    if (!known) return;
+    const struct nc_object whole = *known;
+    nc_remove_file(p, file_id);
+    struct nc_object *again = nc_add(p, file_id, NC_WHOLE_FILE);
+    if (!again) return;
+    again->file = whole.file;
+    again->serial = whole.serial;
+    again->left_out = whole.left_out;
+    again->by_mpi = whole.by_mpi;
+    again->is_collective = whole.is_collective;
+}
+
 void nc_remove_file(struct nc_probe *p, int file_id) {
     id_table_remove(&objects, p->thread, p->library, key_of(p, file_id, 0), (uint64_t)file_mask(p) << 32);
 }

@@ -5,6 +5,7 @@
 
 #include "calls.h"
 #include "rec/async/pending.h"
+#include "rec/file_system_name.h"
 #include "rec/probe/probe.h"
 
 enum { FAILED = 1 }; // numbers of errors are results
@@ -89,21 +90,20 @@ static void complete(struct nc_probe *p, bool is_collective, uint64_t call_time,
 
 // --- files and variables
 
-// A name may begin with a file system: "ufs:/tmp/x". NULL if it is an address: "https://host/x".
-static const char *path_of(const char *name) {
-    const char *colon = name ? strchr(name, ':') : NULL;
-    if (colon && !strncmp(colon, "://", 3)) return NULL;
-    return colon && colon - name > 1 && !memchr(name, '/', (size_t)(colon - name)) ? colon + 1 : name;
+// NULL if the name is an address: "https://host/x".
+static const char *path_of(const struct nc_probe *p, const char *name) {
+    if (!name || strstr(name, "://")) return NULL;
+    return p->library->layer == LAYER_PNETCDF ? without_file_system(name) : name;
 }
 
 void nc_leave_open(struct nc_probe *p, uint32_t call, const char *name, int flags, const int *file_id, int result) {
     struct emission e;
     uint64_t end = event_clock_now();
     struct nc_object opened = {0};
-    const char *path = path_of(name);
+    const char *path = path_of(p, name);
     opened.file = path ? probe_file(AT_FDCWD, path, &opened.left_out) : NULL;
     opened.serial = result ? 0 : handles_new_serial();
-    if (!result) {
+    if (!result && file_id) {
         nc_remove_file(p, *file_id);
         struct nc_object *object = nc_add(p, *file_id, NC_WHOLE_FILE);
         if (object) {
@@ -156,12 +156,26 @@ void nc_leave_variable(struct nc_probe *p, uint32_t call, int file_id, const int
 
 // --- transfers
 
+static unsigned long long start_of(const struct nc_slab *slab, unsigned i) {
+    return slab->start ? (unsigned long long)slab->start[i] : 0;
+}
+
+static unsigned long long stride_of(const struct nc_slab *slab, unsigned i) {
+    return slab->stride && slab->stride[i] > 0 ? (unsigned long long)slab->stride[i] : 1;
+}
+
+static unsigned long long count_of(const struct nc_slab *slab, unsigned i, unsigned long long dim) {
+    unsigned long long start = start_of(slab, i), stride = stride_of(slab, i);
+    if (slab->to_end) return start < dim ? (dim - start + stride - 1) / stride : 0;
+    return slab->count ? (unsigned long long)slab->count[i] : 1;
+}
+
 static void set_regular(struct selection *to, const struct nc_slab *slab) {
     to->kind = SELECTION_REGULAR;
     for (unsigned i = 0; i < to->rank; i++) {
-        to->start[i] = (unsigned long long)slab->start[i];
-        to->count[i] = slab->count ? (unsigned long long)slab->count[i] : 1;
-        to->stride[i] = slab->stride ? (unsigned long long)slab->stride[i] : 1;
+        to->start[i] = start_of(slab, i);
+        to->count[i] = count_of(slab, i, to->dims[i]);
+        to->stride[i] = stride_of(slab, i);
         to->block[i] = 1;
         if (!to->count[i]) to->kind = SELECTION_NONE;
     }
@@ -217,6 +231,7 @@ static bool repeats(const struct nc_object *variable, const struct nc_slab *slab
     const struct selection *last = &variable->last.selection;
     uint64_t element = 0;
     if (last->kind != SELECTION_REGULAR || variable->last.generation != recorder.generation || !slab) return false;
+    if (slab->to_end || !slab->start) return false;
     for (unsigned i = 0; i < last->rank; i++) {
         unsigned long long count = slab->count ? (unsigned long long)slab->count[i] : 1;
         unsigned long long stride = slab->stride ? (unsigned long long)slab->stride[i] : 1;
@@ -251,8 +266,9 @@ static struct transfer place_part(struct nc_probe *p, struct nc_object *variable
                                   int result) {
     struct transfer t = nothing;
     if (result || !variable || variable->space.kind != SELECTION_ALL) return t;
-    if (variable->changes || (!slab && variable->space.can_grow)) nc_ask_space(p, variable);
-    if (!variable->changes && repeats(variable, slab, &t)) return t;
+    bool changes = variable->grows & ~1u, needs_extent = !slab || slab->to_end;
+    if (changes || (needs_extent && variable->grows)) nc_ask_space(p, variable);
+    if (!changes && repeats(variable, slab, &t)) return t;
     struct selection selection;
     begin_selection(&selection, variable);
     if (slab && selection.rank) set_regular(&selection, slab);
@@ -265,7 +281,7 @@ static struct transfer place_parts(struct nc_object *variable, const struct nc_l
     begin_selection(&selection, variable);
     // Without dimensions, or without parts, PnetCDF does not look at the lists: they may be anything.
     if (selection.rank && list->number == 1) {
-        const struct nc_slab only = {list->start[0], list->count ? list->count[0] : NULL, NULL};
+        const struct nc_slab only = {list->start[0], list->count ? list->count[0] : NULL, NULL, false};
         set_regular(&selection, &only);
     } else if (selection.rank) {
         set_box(&selection, list);
@@ -298,7 +314,7 @@ void nc_leave_many(struct nc_probe *p, uint32_t call, int file_id, const struct 
         struct nc_object *variable = nc_object(p, file_id, many->variable[i]);
         if (!variable) continue;
         const struct nc_slab slab = {many->start ? many->start[i] : NULL, many->count ? many->count[i] : NULL,
-                                     many->stride ? many->stride[i] : NULL};
+                                     many->stride ? many->stride[i] : NULL, false};
         struct transfer t = place_part(p, variable, many->start ? &slab : NULL, 0);
         const struct plain_event event = {
             .call = each, .offset = t.offset, .size = t.size, .start = p->start, .end = end, .caller = p->caller};
@@ -408,6 +424,7 @@ void nc_leave_mode(struct nc_probe *p, uint32_t call, int file_id, int id, int m
     (void)call;
     struct nc_object *object = result ? NULL : nc_object(p, file_id, id);
     if (object) object->is_collective = mode != 0;
+    if (object && id == NC_WHOLE_FILE) nc_forget_variables(p, file_id);
 }
 
 void nc_leave_rename(struct nc_probe *p, uint32_t call, int file_id, int id, int result) {

@@ -18,7 +18,7 @@ struct nc_object {
     bool left_out;
     bool by_mpi, is_collective; // its transfers; a file: those of variables that are not known yet
     bool is_described;          // in the log
-    bool changes;               // dimensions after the first can grow
+    uint32_t grows;             // dimensions that can, a bit each
     int type;                   // enum nc_type of a variable
     uint64_t bytes;             // of an element
     struct selection space;     // all of a variable
@@ -39,10 +39,12 @@ struct nc_probe {
 // A part of a variable, as a call has it. Without a count it is one element, without a stride there are no gaps.
 struct nc_slab {
     const int64_t *start, *count, *stride;
+    bool to_end; // no count: as many as there are
 };
-#define NC_SLAB(start, count, stride) (&(const struct nc_slab){start, count, stride})
-// NetCDF takes all of a variable if there is no count.
-#define NC_PART(start, count, stride) ((count) ? NC_SLAB(start, count, stride) : NULL)
+#define NC_SLAB(start, count, stride) (&(const struct nc_slab){start, count, stride, false})
+// NetCDF begins with the first element if there is no start, and takes all from there on if there is no count.
+#define NC_PART(start, count, stride)                                                                                  \
+    ((start) || (count) ? &(const struct nc_slab){start, count, stride, !(count)} : NULL)
 
 // Several parts of a variable. Without counts they are single elements.
 struct nc_list {
@@ -69,6 +71,7 @@ struct nc_object *nc_find(struct nc_probe *p, int file_id, int id);
 struct nc_object *nc_add(struct nc_probe *p, int file_id, int id); // zeroed but for the key; NULL: no room
 void nc_remove(struct nc_probe *p, int file_id, int id);
 void nc_remove_file(struct nc_probe *p, int file_id); // and its variables
+void nc_forget_variables(struct nc_probe *p, int file_id);
 
 // --- ask.c
 
