@@ -127,8 +127,8 @@ static void add_row(struct table *table, const char *layer, const char *part, co
 
 int libraries_text(const struct call_tree *tree, FILE *out) {
     static const struct table_column columns[] = {{"LAYER", TABLE_TEXT},
-                                                  {"CALLS", TABLE_TEXT},
-                                                  {"", TABLE_NUMBER},
+                                                  {"PART", TABLE_TEXT},
+                                                  {"CALLS", TABLE_NUMBER},
                                                   {"TIME", TABLE_UNIT},
                                                   {"OWN", TABLE_UNIT},
                                                   {"READ", TABLE_UNIT},
