@@ -19,8 +19,8 @@ static const struct row {
      "Check the results of writes, syncs and closes, and the free space, quota and limits of the storage.",
      "ioseer dump CLASS FILES LOG"},
     {"processors", find_processors,
-     "the part of the calls of MPI-IO in which no process moves data that corresponds to the part of their time that "
-     "the processes waited for a processor",
+     "time in calls of MPI-IO while no process moves data, times the share of their time that the processes waited for "
+     "a processor",
      "A rank that has no processor cannot answer the others, and MPI-IO's calls wait for all. Times in this log are "
      "longer than on a machine with a processor per rank; findings in doubt say so.",
      "Start at most as many ranks as there are processors, or record on more nodes.", "ioseer info LOG"},
@@ -39,7 +39,7 @@ static const struct row {
      "A filtered (compressed) chunk is one piece: to change a part of it, HDF5 reads all of it, and later writes all "
      "of it.",
      "Write whole chunks.", "ioseer dump --layer posix FILES LOG"},
-    {"chunks", find_chunks, "the part of the time of these requests that corresponds to bytes that nobody asked for",
+    {"chunks", find_chunks, "time of these requests, times the share of their bytes that nobody asked for",
      "HDF5 moves whole chunks. A selection that needs a little of many chunks moves all of them, and again if they do "
      "not fit into the chunk cache.",
      "Choose chunks with the shape of the selections.", "ioseer dump --layer posix FILES LOG"},
@@ -49,9 +49,8 @@ static const struct row {
      "ioseer dump --layer posix --class read FILES LOG"},
     {"library-metadata", find_library_metadata,
      "time of these calls beyond the time of the same bytes in this log's large requests",
-     "HDF5 keeps headers, indexes and names in small pieces all over the file, and moves each by itself when objects "
-     "are "
-     "created, opened and closed.",
+     "HDF5 keeps headers, indexes and names in small pieces all over the file, and moves each by itself when "
+     "objects are created, opened and closed.",
      "Use the newer file format (H5Pset_libver_bounds), larger blocks for metadata (H5Pset_meta_block_size), or pages "
      "(H5Pset_file_space_strategy with H5Pset_page_buffer_size); create and open fewer objects, or keep them open.",
      "ioseer dump --layer posix FILES LOG"},

@@ -134,8 +134,8 @@ int find_processors(struct findings *findings, struct finding *finding) {
     if (!has_io || (!is_crowded && !is_busy)) return 0;
     if (is_crowded && !most) {
         part = 1 - (double)host.cpus / (double)host.ranks;
-        finding->basis = "the part of the calls of MPI-IO in which no process moves data that corresponds to the ranks "
-                         "without a processor (assumed: the log does not know how long they waited)";
+        finding->basis = "time in calls of MPI-IO while no process moves data, times the share of the ranks without a "
+                         "processor (assumed: the log does not say how long they waited)";
     }
     if (is_crowded) FORWARD(claim_mpi(findings, part)); // otherwise it is known how long, but not what waited
     finding->without_time = true;
