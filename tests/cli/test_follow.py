@@ -120,6 +120,27 @@ class Followed(harness.CommandLineTest):
         self.assertEqual((self.written('file'), self.written('copy', 'preload')), (9, 9))
         self.assertEqual(self.written('copy'), 0)
 
+    def every_byte_is_seen(self, name, *options):
+        program = os.path.join(harness.BUILD, 'tests', 'oracle', 'oracle-' + name)
+        if not os.path.exists(program):
+            self.skipTest('no Go')
+        self.record(0, program, options=('--force', *options))
+        coverage = self.json('info', '--json', self.log)['coverage']
+        self.assertEqual((coverage['read'], coverage['write'], coverage['unseen']), (1, 1, []))
+        self.assertEqual({e['via'] for e in self.events()}, {'ptrace'})
+
+    def test_go(self):
+        self.every_byte_is_seen('goroutines')
+
+    def test_calls_past_libc(self):
+        """Nothing tells beforehand that a dynamic program makes them: then the log says how many bytes are unseen."""
+        self.every_byte_is_seen('direct-static')
+        self.every_byte_is_seen('direct', '--ptrace')
+        self.record(0, os.path.join(harness.BUILD, 'tests', 'oracle', 'oracle-direct'), options=('--force',))
+        unseen = self.json('info', '--json', self.log)['coverage']['unseen']
+        self.assertEqual([part['bytes'] for part in unseen if part['direction'] == 'write'],
+                         [20 * 1000 + 19 * 20 // 2 + 8192 + 400])
+
     def test_stop_and_continue(self):
         command = subprocess.Popen([harness.IOSEER, 'record', '-q', '-o', self.log, '--', self.program, 'stop'],
                                    cwd=self.folder)

@@ -20,6 +20,7 @@ class Case:
     root: bool = False
     environment: tuple = ()      # (name, value) pairs
     via: frozenset = frozenset()  # how its processes are recorded, if they are followed
+    options: tuple = ()          # of `record`
 
 
 TREE = """
@@ -179,6 +180,10 @@ FOLLOWED = [
       for name in ("close-all", "close-range", "chdir", "vfork", "spawn", "fork", "_exit", "many", "chain 3")),
     Case("static-and-dynamic", "$P/oracle-processes-static fork; $P/oracle-processes fork; cat file > copy",
          prepare="echo text > file", needs=STATIC, via=BOTH, traced=False),
+    Case("goroutines", "exec $P/oracle-goroutines", needs=("$P/oracle-goroutines",), via=PTRACE, traced=False),
+    Case("static-direct", "exec $P/oracle-direct-static", needs=STATIC, via=PTRACE, traced=False),
+    # Nobody sees from its file that it makes calls without libc.
+    Case("dynamic-direct", "exec $P/oracle-direct", options=("--ptrace",), via=PTRACE, traced=False),
     Case("busybox-shell", "exec busybox sh -c 'seq 1 9000 > in; cat in | sort -n | busybox head -n 5000 > out; cp in in2;"
          " mv in2 in3; rm in; exit 7'", needs=BUSYBOX, via=BOTH, traced=False),
     Case("busybox-tar", "exec busybox tar cf tree.tar tree", prepare=TREE, needs=BUSYBOX, via=PTRACE, traced=False),

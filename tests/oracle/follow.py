@@ -29,7 +29,7 @@ def what_strace_sees(where, case):
 
 def what_the_log_says(where, case):
     where.prepare(case)
-    where.run(case, where.record_words(), [("IOSEER_SPILL", where.spill)])
+    where.run(case, where.record_words(*case.options), [("IOSEER_SPILL", where.spill)])
     info = compare.tool_json("info", "--json", where.log)
     events = compare.tool_json("dump", "--json", where.log)
     return [e for e in events if not e["errno"] and is_compared(where, e["file"])], info
