@@ -47,12 +47,14 @@ static bool read_chars(uint64_t chars[2]) {
     return number_after(text, "rchar:", &chars[0]) && number_after(text, "wchar:", &chars[1]);
 }
 
-// How long the main thread has been runnable without running: the second number.
-static bool read_cpu_wait(uint64_t *wait_ns) {
+// How long the main thread has been runnable without running: the second number. The first is how long it ran: 0 in a
+// process that has just begun, and always under a kernel that does not count.
+static bool read_cpu_wait(uint64_t *wait_ns, bool *is_counted) {
     char text[128];
     if (read_own("/schedstat", text, sizeof text) <= 0) return false;
     const char *at = strchr(text, ' ');
-    if (!at || text[0] == '0') return false; // a kernel that does not count has 0 for the time that it ran, too
+    if (!at) return false;
+    *is_counted = text[0] != '0';
     *wait_ns = 0;
     while (*++at >= '0' && *at <= '9') *wait_ns = *wait_ns * 10 + (uint64_t)(*at - '0');
     return true;
@@ -99,13 +101,15 @@ void process_info_start(enum process_via via) {
     if (via) fields_number(&out, PROCESS_VIA, via);
     fields_end(&out);
     if (!out.overflow) spill_record(buffer, (size_t)(out.at - buffer));
-    cpu_wait_start_known = read_cpu_wait(&cpu_wait_start_ns);
+    bool is_counted;
+    cpu_wait_start_known = read_cpu_wait(&cpu_wait_start_ns, &is_counted);
 }
 
 void process_info_end(void) {
     // Before the bytes are read, which include those of this read.
     uint64_t cpu_wait_ns;
-    recorder.spill->cpu_wait_known = cpu_wait_start_known && read_cpu_wait(&cpu_wait_ns);
+    bool is_counted = false;
+    recorder.spill->cpu_wait_known = cpu_wait_start_known && read_cpu_wait(&cpu_wait_ns, &is_counted) && is_counted;
     if (recorder.spill->cpu_wait_known) recorder.spill->cpu_wait_ns = cpu_wait_ns - cpu_wait_start_ns;
     if (read_chars(recorder.spill->chars_end)) recorder.spill->chars_known |= 2;
 }
