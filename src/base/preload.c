@@ -114,14 +114,14 @@ static bool read_interpreter(struct program *program, char line[LINE_ROOM]) {
     return bytes > 0;
 }
 
-size_t preload_runtime(int dirfd, const char *path, char name[PRELOAD_NAME_ROOM]) {
+size_t preload_runtime(const char *path, char name[PRELOAD_NAME_ROOM]) {
     struct program program;
     program.bytes_read = 0;
     char line[LINE_ROOM];
     bool found = false, is_script = true;
     for (int i = 0; i < SCRIPTS && is_script; i++) {
         // O_NONBLOCK: the name may be that of a pipe.
-        program.fd = (int)cpu_syscall(SYS_openat, dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        program.fd = (int)cpu_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         if (program.fd < 0) break;
         found = find_runtime(&program, name);
         is_script = !found && read_interpreter(&program, line);

@@ -10,7 +10,7 @@ enum { PRELOAD_NAME_ROOM = 64 }; // of a runtime's name
 // Writes into `name` the sanitizer runtime that the program needs as a shared library ("libasan.so.8"), or "". The
 // program is the file `path`, or, if that is a script, its interpreter. ASan refuses to start if another library is
 // loaded before its runtime. Returns how many bytes it read, which the kernel counts as this process's.
-size_t preload_runtime(int dirfd, const char *path, char name[PRELOAD_NAME_ROOM]);
+size_t preload_runtime(const char *path, char name[PRELOAD_NAME_ROOM]);
 
 // The file that execvp would run: a `file` without a slash is searched for in `places`, the value of PATH. False if
 // there is none.

@@ -23,6 +23,8 @@
 #define UNFOLLOWED_UNWANTED "--no-ptrace"
 #define UNFOLLOWED_MISSING "ioseer-follow is missing; build or install ioseer again"
 #define UNFOLLOWED_FORBIDDEN "ptrace is not permitted"
+#define UNFOLLOWED_CLOSED "started by a descriptor that exec closes"
+#define UNFOLLOWED_FAILED "ioseer-follow could not be started"
 #define SPILL_MAGIC 0x3150534545534f49ull // "IOSEESP1"
 #define SPILL_CHUNK_MAGIC 0x4b4e4843u     // "CHNK"
 

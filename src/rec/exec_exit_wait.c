@@ -54,7 +54,7 @@ static size_t environment_room(char *const *envp, size_t count) {
 }
 
 // Writes the environment for the new program, the file `path`, into `out` (room for count + RECORDER_SETTINGS + 2).
-static char **follow_environment(int dirfd, const char *path, char *const *envp, size_t count, char **out, char *room) {
+static char **follow_environment(const char *path, char *const *envp, size_t count, char **out, char *room) {
     memcpy(out, envp, count * sizeof *out);
     long at = index_of(envp, count, PRELOAD, PRELOAD_LEN);
     if (!can_follow()) {
@@ -63,7 +63,7 @@ static char **follow_environment(int dirfd, const char *path, char *const *envp,
         return out;
     }
     char runtime[PRELOAD_NAME_ROOM];
-    count_own_read(preload_runtime(dirfd, path, runtime));
+    count_own_read(preload_runtime(path, runtime));
     memcpy(room, PRELOAD, PRELOAD_LEN);
     preload_join(room + PRELOAD_LEN, at >= 0 ? envp[at] + PRELOAD_LEN : "", runtime, recorder.library);
     out[at >= 0 ? (size_t)at : count++] = room;
@@ -76,93 +76,122 @@ static char **follow_environment(int dirfd, const char *path, char *const *envp,
 }
 
 // Declares `following`, the environment to pass on to the file `path`; it lives until the function returns.
-#define FOLLOW(dirfd, path, envp)                                                                                      \
+#define FOLLOW(path, envp)                                                                                             \
     recorder_thread();                                                                                                 \
     size_t envp_count = count_words(envp);                                                                             \
     char **envp_words = alloca((envp_count + RECORDER_SETTINGS + 2) * sizeof(char *));                                 \
     char *envp_text = alloca(environment_room(envp, envp_count));                                                      \
-    char **following = follow_environment(dirfd, path, envp, envp_count, envp_words, envp_text)
+    char **following = follow_environment(path, envp, envp_count, envp_words, envp_text)
 
 // The same for a file that is searched for.
 #define FOLLOW_FOUND(file, envp)                                                                                       \
     char found[PATH_MAX];                                                                                              \
     if (!preload_find(file, getenv("PATH"), found, sizeof found)) found[0] = 0;                                        \
-    FOLLOW(AT_FDCWD, found, envp)
+    FOLLOW(found, envp)
 
-// Whether the program cannot be reached by a preload and is to be started through ioseer-follow. If it has to run
-// unseen, leaves a mark. In a process that is traced, a debugger watches the exec, or the recorder's own tracer does.
-static bool needs_follower(const char *path) {
+// How a program is started.
+struct start {
+    const char *path;
+    bool is_followed; // through ioseer-follow: a preload cannot reach it
+    uint64_t mark;    // not 0: the mark for a program that runs unseen
+};
+
+static void mark_unseen(struct start *start, const char *why) {
+    start->is_followed = false;
+    start->mark = spill_mark_unfollowed(why);
+}
+
+// `fd` is what `path` depends on, or -1. In a process that is traced, a debugger watches the exec, or the recorder's
+// own tracer does.
+static struct start plan_start(const char *path, int fd) {
     struct program_file file;
-    if (!recorder.follower || !can_follow()) return false;
+    struct start start = {.path = path};
+    if (!recorder.follower || !path || !can_follow()) return start;
     int code = program_file_look_through(&file, path);
     count_own_read(file.bytes_read);
     bool gains_rights = code == 0 && program_file_gains_rights(path);
-    if (code < 0 || (file.kind != PROGRAM_STATIC && !gains_rights)) return false;
-    if (cpu_syscall(SYS_faccessat, AT_FDCWD, path, X_OK) < 0) return false; // exec tells why
+    if (code < 0 || (file.kind != PROGRAM_STATIC && !gains_rights)) return start;
+    if (cpu_syscall(SYS_faccessat, AT_FDCWD, path, X_OK) < 0) return start; // exec tells why
     bool is_traced = process_info_is_traced();
-    const char *why = NULL;
-    if (gains_rights && cpu_syscall(SYS_geteuid, 0) != 0) why = UNFOLLOWED_RIGHTS;
-    if (!why && is_traced) return false;
-    if (!why && recorder.follower[0] == '-') why = recorder.follower + 1;
-    if (why) spill_mark_unfollowed(why);
-    return !why;
+    start.is_followed = !is_traced;
+    if (gains_rights && cpu_syscall(SYS_geteuid, 0) != 0) {
+        mark_unseen(&start, UNFOLLOWED_RIGHTS);
+    } else if (!is_traced && recorder.follower[0] == '-') {
+        mark_unseen(&start, recorder.follower + 1);
+    } else if (!is_traced && fd >= 0 && cpu_syscall(SYS_fcntl, fd, F_GETFD) & FD_CLOEXEC) {
+        mark_unseen(&start, UNFOLLOWED_CLOSED);
+    }
+    return start;
 }
 
-// Becomes the program through ioseer-follow; returns if that fails.
-static void exec_followed(const char *path, char *const argv[], char **envp) {
+// Becomes the program through ioseer-follow, if need be; returns if that fails.
+static void exec_followed(struct start *start, char *const argv[], char **envp) {
     static char *const nothing[] = {NULL};
     struct follower_count count;
+    if (!start->is_followed) return;
     char **words = alloca(follower_room(argv, envp) * sizeof *words);
-    follower_fill(words, &count, recorder.follower, path, argv, envp);
+    follower_fill(words, &count, recorder.follower, start->path, argv, envp);
     real.execve(recorder.follower, words, nothing);
+    mark_unseen(start, UNFOLLOWED_FAILED);
 }
 
 // exec returns only if it failed.
-static int exec_failed(int result) {
+static int exec_failed(const struct start *start, int result) {
+    if (start->mark) spill_unmark_unfollowed(start->mark);
     recorder_resume();
     return result;
 }
 
 SHIM(int, execve, const char *path, char *const argv[], char *const envp[]) {
-    FOLLOW(AT_FDCWD, path, envp);
-    bool follow = needs_follower(path);
+    FOLLOW(path, envp);
+    struct start start = plan_start(path, -1);
     recorder_end(EXIT_EXEC, 0);
-    if (follow) exec_followed(path, argv, following);
-    return exec_failed(real.execve(path, argv, following));
+    exec_followed(&start, argv, following);
+    return exec_failed(&start, real.execve(path, argv, following));
 }
 
 SHIM(int, execvpe, const char *file, char *const argv[], char *const envp[]) {
     FOLLOW_FOUND(file, envp);
-    bool follow = found[0] && needs_follower(found);
+    struct start start = plan_start(found, -1);
     recorder_end(EXIT_EXEC, 0);
-    if (follow) exec_followed(found, argv, following);
-    return exec_failed(real.execvpe(file, argv, following));
+    exec_followed(&start, argv, following);
+    return exec_failed(&start, real.execvpe(file, argv, following));
 }
 
 SHIM(int, execv, const char *path, char *const argv[]) { return shim_execve(path, argv, environ); }
 
 SHIM(int, execvp, const char *file, char *const argv[]) { return shim_execvpe(file, argv, environ); }
 
-static const char *path_of_descriptor(int fd, char room[32]) {
-    struct fixed_text text = {room, 32, 0};
-    fixed_text_add(&text, "/proc/self/fd/");
-    fixed_text_number(&text, fd < 0 ? 0 : (uint64_t)fd, 10);
+// The name that the kernel gives to a file that execveat names by a descriptor.
+static const char *path_at(int dirfd, const char *path, int flags, char room[PATH_MAX]) {
+    if (!path || path[0] == '/' || dirfd < 0 || (!path[0] && !(flags & AT_EMPTY_PATH))) return path;
+    struct fixed_text text = {room, PATH_MAX, 0};
+    fixed_text_add(&text, "/dev/fd/");
+    fixed_text_number(&text, (uint64_t)dirfd, 10);
+    fixed_text_add(&text, path[0] ? "/" : "");
+    fixed_text_add(&text, path);
     return room;
 }
 
 SHIM(int, fexecve, int fd, char *const argv[], char *const envp[]) {
-    char path[32];
-    FOLLOW(AT_FDCWD, path_of_descriptor(fd, path), envp);
+    char room[PATH_MAX];
+    const char *path = path_at(fd, "", AT_EMPTY_PATH, room);
+    FOLLOW(path, envp);
+    struct start start = plan_start(path, fd);
     recorder_end(EXIT_EXEC, 0);
-    return exec_failed(real.fexecve(fd, argv, following));
+    exec_followed(&start, argv, following);
+    return exec_failed(&start, real.fexecve(fd, argv, following));
 }
 
 SHIM(int, execveat, int dirfd, const char *path, char *const argv[], char *const envp[], int flags) {
-    char own_path[32];
-    bool is_descriptor = flags & AT_EMPTY_PATH && path && !*path;
-    FOLLOW(dirfd, is_descriptor ? path_of_descriptor(dirfd, own_path) : path, envp);
+    char room[PATH_MAX];
+    const char *name = path_at(dirfd, path, flags, room);
+    FOLLOW(name, envp);
+    // Another flag forbids links, or asks without executing.
+    struct start start = flags & ~AT_EMPTY_PATH ? (struct start){0} : plan_start(name, name == path ? -1 : dirfd);
     recorder_end(EXIT_EXEC, 0);
-    return exec_failed(real.execveat(dirfd, path, argv, following, flags));
+    exec_followed(&start, argv, following);
+    return exec_failed(&start, real.execveat(dirfd, path, argv, following, flags));
 }
 
 // Collects the arguments of an execl call from `word` on into argv; `list` is then after the final NULL.
@@ -197,30 +226,39 @@ SHIM(int, execle, const char *path, const char *word, ...) {
 }
 
 // Starts the program through ioseer-follow. Not 0: it is not needed, or failed.
-static int spawn_followed(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+static int spawn_followed(struct start *start, pid_t *pid, const posix_spawn_file_actions_t *actions,
                           const posix_spawnattr_t *attributes, char *const argv[], char **envp) {
     static char *const nothing[] = {NULL};
     struct follower_count count;
-    if (!path[0] || !needs_follower(path)) return ENOEXEC;
+    if (!start->is_followed) return ENOEXEC;
     char **words = alloca(follower_room(argv, envp) * sizeof *words);
-    follower_fill(words, &count, recorder.follower, path, argv, envp);
-    return real.posix_spawn(pid, recorder.follower, actions, attributes, words, nothing);
+    follower_fill(words, &count, recorder.follower, start->path, argv, envp);
+    int code = real.posix_spawn(pid, recorder.follower, actions, attributes, words, nothing);
+    if (code) mark_unseen(start, UNFOLLOWED_FAILED);
+    return code;
+}
+
+static int spawned(const struct start *start, int code) {
+    if (code && start->mark) spill_unmark_unfollowed(start->mark);
+    return code;
 }
 
 SHIM(int, posix_spawn, pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]) {
-    FOLLOW(AT_FDCWD, path, envp);
+    FOLLOW(path, envp);
+    struct start start = plan_start(path, -1);
     handles_share_all();
-    if (spawn_followed(pid, path, actions, attributes, argv, following) == 0) return 0;
-    return real.posix_spawn(pid, path, actions, attributes, argv, following);
+    if (spawn_followed(&start, pid, actions, attributes, argv, following) == 0) return 0;
+    return spawned(&start, real.posix_spawn(pid, path, actions, attributes, argv, following));
 }
 
 SHIM(int, posix_spawnp, pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]) {
     FOLLOW_FOUND(file, envp);
+    struct start start = plan_start(found, -1);
     handles_share_all();
-    if (spawn_followed(pid, found, actions, attributes, argv, following) == 0) return 0;
-    return real.posix_spawnp(pid, file, actions, attributes, argv, following);
+    if (spawn_followed(&start, pid, actions, attributes, argv, following) == 0) return 0;
+    return spawned(&start, real.posix_spawnp(pid, file, actions, attributes, argv, following));
 }
 
 // --- ends

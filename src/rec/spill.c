@@ -87,8 +87,17 @@ static void leave_mark(uint64_t units, const char *suffix, const char *text) {
     cpu_syscall(SYS_symlinkat, text, AT_FDCWD, path);
 }
 
-void spill_mark_unfollowed(const char *why) {
-    if (recorder.job) leave_mark(event_clock_now(), SPILL_UNFOLLOWED_SUFFIX, why);
+uint64_t spill_mark_unfollowed(const char *why) {
+    uint64_t now = event_clock_now();
+    if (recorder.job) leave_mark(now, SPILL_UNFOLLOWED_SUFFIX, why);
+    return now;
+}
+
+void spill_unmark_unfollowed(uint64_t mark) {
+    char path[PATH_MAX];
+    if (!recorder.job) return;
+    name_file(path, (uint32_t)cpu_syscall(SYS_getpid, 0), mark, SPILL_UNFOLLOWED_SUFFIX);
+    cpu_syscall(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
 static int create(const struct spill_moment *now) {

@@ -9,8 +9,10 @@
 // Makes and maps the file. Returns 0 or -errno. Leaves no descriptor open.
 int spill_create(void);
 
-// Leaves a mark in the job's directory: a program that the recorder cannot be loaded into runs unseen.
-void spill_mark_unfollowed(const char *why);
+// Leaves a mark in the job's directory: a program that the recorder cannot be loaded into runs unseen. Returns what
+// takes the mark back, in the same process, if the program does not run after all.
+uint64_t spill_mark_unfollowed(const char *why);
+void spill_unmark_unfollowed(uint64_t mark);
 
 // Claims a chunk of `bytes`, a multiple of SPILL_ALIGN. The caller fills in what the kind needs. NULL without room,
 // with *reason set to LOSS_TRACE_CAP or LOSS_DISK_FULL. Event chunks stop at the trace cap; others may use the reserve

@@ -101,7 +101,7 @@ static int add_preload(struct text_list *environment, const char *library, const
     const char *theirs = getenv("LD_PRELOAD");
     char path[PATH_MAX], runtime[PRELOAD_NAME_ROOM] = "";
     if (!theirs) theirs = "";
-    if (preload_find(command, getenv("PATH"), path, sizeof path)) preload_runtime(AT_FDCWD, path, runtime);
+    if (preload_find(command, getenv("PATH"), path, sizeof path)) preload_runtime(path, runtime);
     char *list = malloc(strlen(theirs) + strlen(runtime) + strlen(library) + 3);
     RETURN_IF(!list, -ENOMEM);
     preload_join(list, theirs, runtime, library);

@@ -66,6 +66,33 @@ int main(int count, char **words) {
 }
 """
 
+# starter HOW PROGRAM: starts the program, or fails to with 9.
+STARTER = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <spawn.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int count, char **words) {
+    static char much[1 << 20];
+    extern char **environ;
+    char *how = words[1], *program = words[count - 1], *arguments[] = {program, NULL}, *too_much[] = {program, much, NULL};
+    memset(much, 'x', sizeof much - 1);
+    if (!strcmp(how, "fexecve")) fexecve(open(program, O_RDONLY), arguments, environ);
+    if (!strcmp(how, "fexecve-and-close")) fexecve(open(program, O_RDONLY | O_CLOEXEC), arguments, environ);
+    if (!strcmp(how, "execveat")) {
+        const char *name = basename(strdup(program));
+        execveat(open(dirname(program), O_RDONLY | O_DIRECTORY), name, arguments, environ, 0);
+    }
+    if (!strcmp(how, "too-much")) execv(program, too_much);
+    if (!strcmp(how, "spawn-too-much")) errno = posix_spawn(&(pid_t){0}, program, NULL, NULL, too_much, environ);
+    return errno == E2BIG ? 9 : 1;
+}
+"""
+
 
 class Followed(harness.CommandLineTest):
     def setUp(self):
@@ -140,6 +167,32 @@ class Followed(harness.CommandLineTest):
         unseen = self.json('info', '--json', self.log)['coverage']['unseen']
         self.assertEqual([part['bytes'] for part in unseen if part['direction'] == 'write'],
                          [20 * 1000 + 19 * 20 // 2 + 8192 + 400])
+
+    def starter(self):
+        with open(self.path('starter.c'), 'w', encoding='utf-8') as out:
+            out.write(STARTER)
+        self.assertEqual(harness.run('cc', '-o', self.path('starter'), self.path('starter.c')).returncode, 0)
+        return self.path('starter')
+
+    def test_started_by_a_descriptor(self):
+        starter, script = self.starter(), self.path('script')
+        with open(script, 'w', encoding='utf-8') as out:
+            out.write(f'#!{self.program}\n')
+        os.chmod(script, 0o700)
+        for how, program in (('fexecve', self.program), ('fexecve', script), ('execveat', self.program),
+                             ('execveat', script)):
+            done = self.record(7, starter, how, program, options=('--force',))
+            self.assertEqual(self.written('file'), 9, (how, program))
+            self.assertNotIn(b'not followed', done.stderr)
+        done = self.record(7, starter, 'fexecve-and-close', self.program, options=('--force',))
+        self.assertIn(b'1 program not followed: started by a descriptor', done.stderr)
+
+    def test_a_start_that_fails_leaves_no_mark(self):
+        starter = self.starter()
+        for how in ('too-much', 'spawn-too-much'):
+            for options in ((), ('--no-ptrace',)):
+                done = self.record(9, starter, how, self.program, options=('--force', *options))
+                self.assertNotIn(b'not followed', done.stderr, (how, options))
 
     def test_stop_and_continue(self):
         command = subprocess.Popen([harness.IOSEER, 'record', '-q', '-o', self.log, '--', self.program, 'stop'],

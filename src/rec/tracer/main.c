@@ -146,8 +146,11 @@ int main(int argc, char **argv) {
     for (int i = 0; i < count; i++) arguments[i] = arguments[i + 1];
     arguments[count] = NULL;
     environ = argv + FOLLOWER_FIRST + count;
+    uint64_t mark = 0;
     if (followed_init() == 0 && !(may_follow() && start_tracer() && set_filter()))
-        spill_mark_unfollowed(UNFOLLOWED_FORBIDDEN);
+        mark = spill_mark_unfollowed(UNFOLLOWED_FORBIDDEN);
     execve(path, arguments, environ);
-    return errno == ENOENT ? 127 : 126;
+    int error = errno;
+    if (mark) spill_unmark_unfollowed(mark);
+    return error == ENOENT ? 127 : 126;
 }
