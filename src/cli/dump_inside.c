@@ -1,11 +1,21 @@
 #include "cli/dump_inside.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
 #include "base/human.h"
 #include "base/json_keys.h"
+
+static int copy_rounds(struct collective_call *call) {
+    if (!call->by_round) return 0;
+    size_t bytes = call->rounds * sizeof *call->by_round;
+    void *copy = malloc(bytes);
+    RETURN_IF(!copy, -ENOMEM);
+    call->by_round = memcpy(copy, call->by_round, bytes);
+    return 0;
+}
 
 static int add_call(const struct collective_call *call, void *context) {
     struct dump_inside *inside = context;
@@ -18,7 +28,9 @@ static int add_call(const struct collective_call *call, void *context) {
         FORWARD(array_room(inside->unused, inside->count));
         FORWARD(array_push(inside->call, inside->count, *call));
     }
-    return lookup_set(&inside->place_of, call->id, place);
+    int code = copy_rounds(&inside->call[place]);
+    if (code) inside->call[place].by_round = NULL;
+    return code ? code : lookup_set(&inside->place_of, call->id, place);
 }
 
 int dump_inside_open(struct dump_inside *inside, struct log *log, const struct log_filter *filter) {
@@ -31,6 +43,8 @@ int dump_inside_open(struct dump_inside *inside, struct log *log, const struct l
 void dump_inside_close(struct dump_inside *inside) {
     if (inside->ahead) log_iter_close(inside->ahead);
     log_collectives_free(&inside->sweep);
+    for (size_t i = 0; i < inside->count; i++) free((void *)inside->call[i].by_round);
+    free(inside->taken);
     free(inside->call);
     free(inside->unused);
     lookup_free(&inside->place_of);
@@ -52,6 +66,9 @@ int dump_inside_take(struct dump_inside *inside, const struct log_event *event, 
         FORWARD(go_ahead(inside));
     if (place == LOOKUP_NONE) return 0;
     *call = inside->call[place];
+    inside->call[place].by_round = NULL;
+    free(inside->taken);
+    inside->taken = (struct inside_round *)call->by_round;
     inside->unused[inside->unused_count++] = place;
     if (inside->unused_count == inside->count) {
         inside->count = inside->unused_count = 0;
@@ -69,6 +86,15 @@ void dump_inside_json(struct json_out *json, const struct collective_call *call)
     for (unsigned i = 0; i < INSIDE_PARTS; i++) key_seconds(json, inside_part_names[i], call->ns[i]);
     json_members(json, m_number("ranks", call->ranks), m_number_if("rounds", call->rounds, call->rounds),
                  m_bool("aggregator", call->is_aggregator), m_bool("last", call->is_last));
+    if (call->by_round) {
+        key_array(json, "by_round");
+        for (uint32_t i = 0; i < call->rounds; i++) {
+            const int64_t *ns = call->by_round[i].ns;
+            json_object_of(json, m_seconds("wait", ns[INSIDE_WAIT]), m_seconds("exchange", ns[INSIDE_EXCHANGE]),
+                           m_seconds("io", ns[INSIDE_IO]));
+        }
+        json_close(json);
+    }
     json_close(json);
 }
 

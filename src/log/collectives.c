@@ -1,6 +1,11 @@
 // A sweep over time. A turn is one collective call of all its ranks. It has clocks that start again whenever a rank
 // comes: time with any rank in a file access, and time with none, before the first one, between two and after the last
 // one so far. A call reads them when it ends; what its parts are is decided when all calls of the turn have ended.
+//
+// The parts of a round are differences of what they were at its two ends. For these a turn keeps its clocks at the end
+// of each round so far, and a call its own file access up to there. When a round ends is not known before all calls
+// have: another aggregator may still be in it. So an end moves, and calls follow when their own file access begins or
+// ends.
 #include "log/collectives.h"
 
 #include <errno.h>
@@ -14,11 +19,13 @@
 const char *const inside_part_names[INSIDE_PARTS] = {"wait", "exchange", "io", "rest"};
 
 enum {
-    MOST_HELD = 1 << 18, // calls in memory; beyond that the oldest turn is given up
-    ENDS_ACCESS = 0,     // in the heap: a file access ends before the call around it
-    ENDS_CALL = 1,
+    MOST_HELD = 1 << 18,   // calls in memory; beyond that the oldest turn is given up
+    MOST_ROUNDS = 1 << 22, // in memory; the turn that needs more is not divided into rounds
     ROUND_NS = 5000, // transfers of a rank that follow each other faster are one round: no exchange fits in between
 };
+
+// In the heap of ends: a call, after its file accesses. These have the number of the round that ends with them, or 0.
+static const uint64_t ends_call = UINT64_MAX;
 
 struct clocks {
     int64_t any_ns;                           // some rank is in a file access
@@ -33,6 +40,9 @@ struct collective_inside {
     uint32_t depth;    // calls below in progress
     int64_t access_ns; // start of the file access in progress
     int64_t io_ns;     // in file accesses
+    int64_t *round_io; // the same at the end of each round up to known_ns; 0 for rounds behind these
+    size_t round_ios;
+    int64_t known_ns;
     bool has_ended;
     struct clocks clocks; // of the turn, when it ended
     int64_t came_ns;      // the last arrival by then
@@ -42,6 +52,12 @@ struct collective_inside {
     uint64_t below_bytes, below_offset;
     uint32_t transfers, rounds;
     int64_t free_ns; // end of the last call below
+};
+
+struct round_end {
+    int64_t at_ns;
+    struct clocks clocks;
+    uint32_t earlier, later; // the rounds that end before and after it, from 1; 0: none
 };
 
 struct collective_turn {
@@ -60,6 +76,10 @@ struct collective_turn {
     int64_t access_ns; // start of the last one
     int64_t idle_ns;   // the same as waiting_ns, since the last arrival
     struct clocks clocks;
+    struct round_end *round; // by number - 1
+    size_t rounds;
+    uint32_t latest;    // the round that ends last so far; 0: none
+    bool has_no_rounds; // too many for the memory, or only one rank
 };
 
 // Those of a meeting that have begun: turns `first` …. NULL: it is over.
@@ -80,24 +100,80 @@ static void advance(struct collective_turn *turn, int64_t to_ns) {
     turn->now_ns = to_ns;
 }
 
-static void begin_access(struct collective_inside *call, int64_t at_ns) {
+static int64_t quiet_ns(const struct clocks *clocks) {
+    return clocks->before_ns + clocks->between_ns + clocks->behind_ns;
+}
+
+static struct round_end *round_end(const struct collective_turn *turn, uint32_t number) {
+    return &turn->round[number - 1];
+}
+
+// Whether there is room for another round.
+static bool hold_round(struct log_collectives *all, struct collective_turn *turn) {
+    if (all->rounds_held == MOST_ROUNDS) turn->has_no_rounds = true;
+    all->rounds_held += !turn->has_no_rounds;
+    return !turn->has_no_rounds;
+}
+
+// The round ends now, or later than it seemed.
+static int end_round(struct log_collectives *all, struct collective_turn *turn, uint32_t number) {
+    while (turn->rounds < number) {
+        if (!hold_round(all, turn)) return 0;
+        FORWARD(array_push(turn->round, turn->rounds, (struct round_end){0}));
+    }
+    struct round_end *end = round_end(turn, number);
+    end->at_ns = turn->now_ns;
+    end->clocks = turn->clocks;
+    if (turn->latest == number) return 0;
+    if (end->later) round_end(turn, end->later)->earlier = end->earlier;
+    if (end->later && end->earlier) round_end(turn, end->earlier)->later = end->later;
+    if (turn->latest) round_end(turn, turn->latest)->later = number;
+    end->earlier = turn->latest;
+    end->later = 0;
+    turn->latest = number;
+    return 0;
+}
+
+// Before its file access begins or ends.
+static int follow_rounds(struct log_collectives *all, struct collective_inside *call, int64_t at_ns) {
     struct collective_turn *turn = call->turn;
-    if (call->depth++) return;
+    const struct round_end *end;
+    for (uint32_t i = turn->latest; i && (end = round_end(turn, i))->at_ns >= call->known_ns; i = end->earlier) {
+        int64_t io_ns = call->io_ns + (call->depth ? end->at_ns - call->access_ns : 0);
+        while (io_ns && call->round_ios < i) {
+            if (!hold_round(all, turn)) return 0;
+            FORWARD(array_push(call->round_io, call->round_ios, 0));
+        }
+        if (io_ns) call->round_io[i - 1] = io_ns;
+    }
+    call->known_ns = at_ns;
+    return 0;
+}
+
+static int begin_access(struct log_collectives *all, struct collective_inside *call, int64_t at_ns) {
+    struct collective_turn *turn = call->turn;
+    if (!call->depth) FORWARD(follow_rounds(all, call, at_ns));
+    if (call->depth++) return 0;
     advance(turn, at_ns);
     call->access_ns = at_ns;
-    if (turn->accessing++) return;
+    if (turn->accessing++) return 0;
     turn->clocks.between_ns += turn->clocks.behind_ns;
     turn->clocks.behind_ns = 0;
     turn->has_access = true;
     turn->access_ns = at_ns;
+    return 0;
 }
 
-static void end_access(struct collective_inside *call, int64_t at_ns) {
+static int end_access(struct log_collectives *all, struct collective_inside *call, int64_t at_ns, uint32_t round) {
     struct collective_turn *turn = call->turn;
-    if (--call->depth) return;
     advance(turn, at_ns);
-    turn->accessing--;
-    call->io_ns += at_ns - call->access_ns;
+    if (call->depth == 1) {
+        FORWARD(follow_rounds(all, call, at_ns));
+        turn->accessing--;
+        call->io_ns += at_ns - call->access_ns;
+    }
+    call->depth--;
+    return round ? end_round(all, turn, round) : 0;
 }
 
 // --- turns
@@ -119,18 +195,49 @@ static uint32_t count_phases(const struct collective_turn *turn) {
     return all_own || turn->size < 2 ? 0 : most;
 }
 
+static struct inside_round whole_call(const struct collective_inside *call) {
+    return (struct inside_round){{call->is.ns[INSIDE_WAIT], call->is.ns[INSIDE_EXCHANGE], call->is.ns[INSIDE_IO]}};
+}
+
+// What the parts of the call were at the end of a round.
+static struct inside_round parts_at(const struct collective_inside *call, uint32_t number) {
+    const struct round_end *end = round_end(call->turn, number);
+    if (end->at_ns <= call->start_ns) return (struct inside_round){0};
+    if (end->at_ns >= call->end_ns) return whole_call(call);
+    int64_t io_ns = number <= call->round_ios ? call->round_io[number - 1] : 0;
+    if (end->at_ns <= call->came_ns) return (struct inside_round){{end->at_ns - call->start_ns - io_ns, 0, io_ns}};
+    return (struct inside_round){
+        {call->came_ns - call->start_ns - io_ns + end->clocks.any_ns, quiet_ns(&end->clocks), io_ns}};
+}
+
+static int divide_rounds(struct log_collectives *all, struct collective_inside *call, uint32_t rounds) {
+    const struct collective_turn *turn = call->turn;
+    if (!rounds || turn->has_no_rounds) return 0;
+    while (all->by_rounds < rounds) FORWARD(array_push(all->by_round, all->by_rounds, (struct inside_round){0}));
+    struct inside_round before = {0};
+    for (uint32_t i = 1, latest = 1; i <= rounds; i++) {
+        // Where aggregators are not in step, one of them may end a round after another ends the next.
+        if (i < rounds && round_end(turn, i)->at_ns > round_end(turn, latest)->at_ns) latest = i;
+        struct inside_round now = i < rounds ? parts_at(call, latest) : whole_call(call);
+        for (unsigned k = 0; k < INSIDE_REST; k++) all->by_round[i - 1].ns[k] = now.ns[k] - before.ns[k];
+        before = now;
+    }
+    call->is.by_round = all->by_round;
+    return 0;
+}
+
 static void divide(struct collective_inside *call, uint32_t rounds) {
     const struct collective_turn *turn = call->turn;
     const struct clocks *clocks = &call->clocks;
-    int64_t *ns = call->is.ns, quiet_ns = clocks->before_ns + clocks->between_ns + clocks->behind_ns;
+    int64_t *ns = call->is.ns, all_quiet_ns = quiet_ns(clocks);
     ns[INSIDE_IO] = call->io_ns;
     // Until the last one came, and then while any rank accesses the file, without its own file accesses in both.
     ns[INSIDE_WAIT] = call->came_ns - call->start_ns - call->io_ns + clocks->any_ns;
     if (!rounds)
-        ns[INSIDE_REST] = quiet_ns;
+        ns[INSIDE_REST] = all_quiet_ns;
     else if (call->is.call->class == CLASS_WRITE && turn->access_ns < call->end_ns)
         ns[INSIDE_REST] = clocks->behind_ns;
-    ns[INSIDE_EXCHANGE] = quiet_ns - ns[INSIDE_REST];
+    ns[INSIDE_EXCHANGE] = all_quiet_ns - ns[INSIDE_REST];
     call->is.rounds = rounds;
     call->is.is_aggregator = rounds && call->transfers;
     call->is.ranks = (uint32_t)turn->size;
@@ -149,6 +256,13 @@ static int tell(struct log_collectives *all, const struct collective_call *call)
     return all->callback && call->is_asked ? all->callback(call, all->context) : 0;
 }
 
+static void free_call(struct log_collectives *all, struct collective_inside *call) {
+    all->held--;
+    all->rounds_held -= call->round_ios;
+    free(call->round_io);
+    free(call);
+}
+
 // Tells of the calls that have ended. The others, of a turn that is given up, stay until they end.
 static int tell_ended(struct log_collectives *all, struct collective_turn *turn) {
     bool is_matched = !turn->is_given_up;
@@ -161,10 +275,10 @@ static int tell_ended(struct log_collectives *all, struct collective_turn *turn)
         }
         call->is.is_matched = is_matched;
         if (is_matched) divide(call, rounds);
+        if (is_matched && !code) code = divide_rounds(all, call, rounds);
         if (!code) code = tell(all, &call->is);
         *at = call->next_of_turn;
-        free(call);
-        all->held--;
+        free_call(all, call);
     }
     return code;
 }
@@ -188,6 +302,8 @@ static void leave_queue(struct log_collectives *all, const struct collective_tur
 static void free_turn(struct log_collectives *all, struct collective_turn *turn) {
     *(turn->older ? &turn->older->newer : &all->oldest) = turn->newer;
     *(turn->newer ? &turn->newer->older : &all->newest) = turn->older;
+    all->rounds_held -= turn->rounds;
+    free(turn->round);
     free(turn);
 }
 
@@ -222,8 +338,11 @@ static int break_meeting(struct log_collectives *all, struct collective_queue *q
 static int new_turn(struct log_collectives *all, const struct meeting_turn *at, struct collective_turn **out) {
     struct collective_turn *turn = calloc(1, sizeof *turn);
     RETURN_IF(!turn, -ENOMEM);
-    *turn =
-        (struct collective_turn){.older = all->newest, .size = at->size, .meeting = at->meeting, .number = at->turn};
+    *turn = (struct collective_turn){.older = all->newest,
+                                     .size = at->size,
+                                     .meeting = at->meeting,
+                                     .number = at->turn,
+                                     .has_no_rounds = at->size < 2};
     *(all->newest ? &all->newest->newer : &all->oldest) = turn;
     all->newest = turn;
     *out = turn;
@@ -256,6 +375,7 @@ static int end_call(struct log_collectives *all, struct collective_inside *call)
     struct collective_inside **at = &all->open[call->is.process->index];
     while (*at != call) at = &(*at)->next_of_process;
     *at = call->next_of_process;
+    FORWARD(follow_rounds(all, call, call->end_ns));
     advance(turn, call->end_ns);
     call->has_ended = true;
     call->clocks = turn->clocks;
@@ -271,10 +391,10 @@ static int go_on(struct log_collectives *all, int64_t to_ns) {
     while (all->ends.count && all->ends.turn[0].start_ns <= to_ns) {
         struct log_turn end = all->ends.turn[0];
         log_heap_pop(&all->ends);
-        if (end.id == ENDS_ACCESS)
-            end_access(end.owner, end.start_ns);
-        else
+        if (end.id == ends_call)
             FORWARD(end_call(all, end.owner));
+        else
+            FORWARD(end_access(all, end.owner, end.start_ns, (uint32_t)end.id));
     }
     return 0;
 }
@@ -318,11 +438,28 @@ static int add_call(struct log_collectives *all, const struct log_event *event, 
                                        .end_ns = event->start_ns + log_event_busy_ns(event),
                                        .offset = event->raw.offset,
                                        .has_offset = event->raw.has_offset,
+                                       .known_ns = event->start_ns,
                                        .next_of_process = all->open[event->process->index]};
     arrive(turn, call);
     all->open[event->process->index] = call;
     if (++all->held > MOST_HELD) FORWARD(give_up_oldest(all));
-    return log_heap_push(&all->ends, (struct log_turn){call->end_ns, ENDS_CALL, call});
+    return log_heap_push(&all->ends, (struct log_turn){call->end_ns, ends_call, call});
+}
+
+// Returns the round that ends when this transfer does. A round of a write ends with the last transfer in it, one of a
+// read when a rank begins the next one: the exchange follows the file access.
+static int add_transfer(struct log_collectives *all, struct collective_inside *call, const struct log_event *event,
+                        uint32_t *ends_round) {
+    struct collective_turn *turn = call->turn;
+    bool begins_round = !call->transfers || event->start_ns - call->free_ns > ROUND_NS;
+    if (!call->transfers) call->below_offset = event->raw.offset;
+    call->rounds += begins_round;
+    call->transfers++;
+    call->below_bytes += log_event_bytes(event);
+    if (event->call->class == CLASS_WRITE) *ends_round = call->rounds;
+    if (event->call->class == CLASS_WRITE || call->rounds <= turn->rounds + 1) return 0;
+    advance(turn, event->start_ns);
+    return end_round(all, turn, call->rounds - 1);
 }
 
 static int add_below(struct log_collectives *all, const struct log_event *event) {
@@ -330,17 +467,14 @@ static int add_below(struct log_collectives *all, const struct log_event *event)
     while (call && call->is.id != event->parent) call = call->next_of_process;
     if (!call || event->start_ns >= call->end_ns) return 0;
     int64_t end_ns = event->start_ns + event->duration_ns;
-    if (event->file == call->is.file && event->call->class == call->is.call->class) {
-        if (!call->transfers) call->below_offset = event->raw.offset;
-        call->rounds += !call->transfers || event->start_ns - call->free_ns > ROUND_NS;
-        call->transfers++;
-        call->below_bytes += log_event_bytes(event);
-    }
+    uint32_t ends_round = 0;
+    if (event->file == call->is.file && event->call->class == call->is.call->class)
+        FORWARD(add_transfer(all, call, event, &ends_round));
     int64_t free_ns = event->start_ns + log_event_busy_ns(event); // an asynchronous request is only submitted
     if (free_ns > call->free_ns) call->free_ns = free_ns;
-    begin_access(call, event->start_ns);
+    FORWARD(begin_access(all, call, event->start_ns));
     return log_heap_push(&all->ends,
-                         (struct log_turn){end_ns < call->end_ns ? end_ns : call->end_ns, ENDS_ACCESS, call});
+                         (struct log_turn){end_ns < call->end_ns ? end_ns : call->end_ns, ends_round, call});
 }
 
 // A damaged log may have any times: sums of these do not overflow.
@@ -411,14 +545,15 @@ void log_collectives_free(struct log_collectives *all) {
         newer = turn->newer;
         for (struct collective_inside *call = turn->first, *next; call; call = next) {
             next = call->next_of_turn;
-            free(call);
+            free_call(all, call);
         }
-        free(turn);
+        free_turn(all, turn);
     }
     for (size_t i = 0; i < all->queues; i++) free(all->queue[i].turn);
     free(all->queue);
     free(all->process);
     free(all->open);
+    free(all->by_round);
     free(all->ends.turn);
     if (all->log) meetings_free(&all->meetings);
 }

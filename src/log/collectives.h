@@ -9,7 +9,13 @@
 //
 // The parts of a call add up to its time: its duration or, if it is split, the time inside its begin and end. In a
 // *two-phase* call some ranks, the aggregators, access the file for others. If each rank moved its own data, nothing
-// was exchanged.
+// was exchanged. The time of a two-phase call is also divided by round, except its rest:
+//
+//   write  a round ends with the last of its transfers on any rank: its exchange comes before
+//   read   a round ends when a rank begins the first transfer of the next one: its exchange comes after
+//
+// The rounds are those of all ranks. Before a rank's call, and after it, they have none of its time. What precedes the
+// first one or follows the last one belongs to it, so that each part is the sum of that part over the rounds.
 //
 // Memory is bounded by the calls that are in progress or wait for other ranks of the same call. A call that never finds
 // them all, because a rank was lost or its calls were, is unmatched and not divided; neither are the calls after it on
@@ -24,6 +30,10 @@ enum inside_part { INSIDE_WAIT, INSIDE_EXCHANGE, INSIDE_IO, INSIDE_REST, INSIDE_
 
 extern const char *const inside_part_names[INSIDE_PARTS]; // "wait" …
 
+struct inside_round {
+    int64_t ns[INSIDE_REST]; // of each part but the rest
+};
+
 // One call of one rank.
 struct collective_call {
     uint64_t id;
@@ -34,11 +44,12 @@ struct collective_call {
     bool is_asked;               // it passes the filter
     bool is_matched;             // if not, the members below are 0
     int64_t ns[INSIDE_PARTS];
-    uint32_t ranks;     // that made the call
-    uint32_t rounds;    // if two-phase: the most groups of transfers that one rank made below; otherwise 0
-    bool is_aggregator; // it made some of these
-    bool is_last;       // it came after all others, and
-    int64_t late_ns;    // so long others waited for it alone: they were in the call, and some in no file access
+    uint32_t ranks;  // that made the call
+    uint32_t rounds; // if two-phase: the most groups of transfers that one rank made below; otherwise 0
+    const struct inside_round *by_round; // for the callback only; NULL if there are none, or too many for the memory
+    bool is_aggregator;                  // it made some of these
+    bool is_last;                        // it came after all others, and
+    int64_t late_ns; // so long others waited for it alone: they were in the call, and some in no file access
 };
 
 // A negative return value stops the visit.
@@ -65,7 +76,10 @@ struct log_collectives {
     size_t queues;
     struct collective_inside **open; // by process: its calls in progress
     struct collective_turn *oldest, *newest;
-    size_t held; // calls in memory
+    size_t held;        // calls in memory
+    size_t rounds_held; // of turns, and of calls
+    struct inside_round *by_round;
+    size_t by_rounds;
     struct log_heap ends;
 };
 

@@ -38,6 +38,12 @@ static int add_aggregator(struct collectives *all, uint32_t row, const struct lo
     return 0;
 }
 
+static void add_time(struct collectives_part *part, int64_t ns) {
+    part->count++;
+    part->ns += ns;
+    part->squares += (double)ns / 1e9 * ((double)ns / 1e9);
+}
+
 static int add_call(const struct collective_call *call, void *context) {
     struct collectives *all = context;
     uint32_t at;
@@ -49,9 +55,9 @@ static int add_call(const struct collective_call *call, void *context) {
     row->two_phase += call->rounds > 0;
     row->rounds += call->rounds;
     if (call->ranks > row->ranks) row->ranks = call->ranks;
-    for (unsigned i = 0; i < INSIDE_PARTS; i++) {
-        row->part[i].ns += call->ns[i];
-        row->part[i].squares += (double)call->ns[i] / 1e9 * ((double)call->ns[i] / 1e9);
+    for (unsigned i = 0; call->is_matched && i < INSIDE_PARTS; i++) add_time(&row->part[i], call->ns[i]);
+    for (uint32_t k = 0; call->by_round && call->is_aggregator && k < call->rounds; k++) {
+        for (unsigned i = 0; i < INSIDE_REST; i++) add_time(&row->round[i], call->by_round[k].ns[i]);
     }
     return call->is_aggregator ? add_aggregator(all, at, call->process) : 0;
 }
@@ -124,19 +130,17 @@ void collectives_free(struct collectives *all) {
     lookup_free(&all->aggregator_of);
 }
 
-double collectives_mean(const struct collectives_row *row, unsigned part) {
-    return row->calls ? (double)row->part[part].ns / 1e9 / (double)row->calls : 0;
+double collectives_mean(const struct collectives_part *part) {
+    return part->count ? (double)part->ns / 1e9 / (double)part->count : 0;
 }
 
-double collectives_variance(const struct collectives_row *row, unsigned part) {
-    double mean = collectives_mean(row, part);
-    double variance = row->calls ? row->part[part].squares / (double)row->calls - mean * mean : 0;
+double collectives_variance(const struct collectives_part *part) {
+    double mean = collectives_mean(part);
+    double variance = part->count ? part->squares / (double)part->count - mean * mean : 0;
     return variance > 0 ? variance : 0;
 }
 
-double collectives_deviation(const struct collectives_row *row, unsigned part) {
-    return sqrt(collectives_variance(row, part));
-}
+double collectives_deviation(const struct collectives_part *part) { return sqrt(collectives_variance(part)); }
 
 // --- who, and with which hints
 
@@ -168,10 +172,26 @@ void collectives_ranks(const struct collectives *all, const struct collectives_r
 
 // --- JSON
 
-static void part_json(const struct collectives_row *row, unsigned part, struct json_out *json) {
-    json_key(json, inside_part_names[part]);
-    json_object_of(json, m_seconds("seconds", row->part[part].ns), m_double("mean", collectives_mean(row, part)),
-                   m_double("variance", collectives_variance(row, part)));
+static void parts_json(const struct collectives_part *part, unsigned parts, struct json_out *json) {
+    for (unsigned i = 0; i < parts; i++) {
+        json_key(json, inside_part_names[i]);
+        json_object_of(json, m_seconds("seconds", part[i].ns), m_double("mean", collectives_mean(&part[i])),
+                       m_double("variance", collectives_variance(&part[i])));
+    }
+}
+
+static void rounds_json(const struct collectives_row *row, struct json_out *json) {
+    bool has_rounds = row->two_phase;
+    json_members(json, m_number("two_phase", row->two_phase),
+                 m_double_if("rounds", has_rounds, has_rounds ? (double)row->rounds / (double)row->two_phase : 0));
+    if (!row->round[0].count) {
+        key_null(json, "round");
+        return;
+    }
+    key_object(json, "round");
+    key_number(json, "count", row->round[0].count);
+    parts_json(row->round, INSIDE_REST, json);
+    json_close(json);
 }
 
 static void row_json(const struct collectives *all, const struct collectives_row *row, const struct mpi_files *files,
@@ -182,10 +202,8 @@ static void row_json(const struct collectives *all, const struct collectives_row
                  m_number_if("world", row->world != LOG_NO_WORLD, row->world), m_number("calls", row->calls),
                  m_number("unmatched", row->unmatched), m_number("ranks", row->ranks), m_number("bytes", row->bytes),
                  m_seconds("seconds", collectives_time_ns(row)));
-    for (unsigned i = 0; i < INSIDE_PARTS; i++) part_json(row, i, json);
-    bool has_rounds = row->two_phase;
-    json_members(json, m_number("two_phase", row->two_phase),
-                 m_double_if("rounds", has_rounds, has_rounds ? (double)row->rounds / (double)row->two_phase : 0));
+    parts_json(row->part, INSIDE_PARTS, json);
+    rounds_json(row, json);
     key_number(json, "aggregator_count", row->aggregators);
     key_array(json, "aggregators");
     for (size_t i = 0; i < row->aggregators && i < most; i++)

@@ -9,8 +9,9 @@
 struct mpi_files;
 
 struct collectives_part {
-    int64_t ns;     // sum over all calls and ranks
-    double squares; // of the seconds of each call
+    uint64_t count;
+    int64_t ns;     // sum
+    double squares; // sum of those of the seconds
 };
 
 // A rank that accesses the file for others.
@@ -27,11 +28,12 @@ struct collectives_row {
     uint64_t calls; // of all ranks; matched. All that follows is about these
     uint64_t unmatched;
     uint64_t bytes;
-    uint64_t two_phase; // calls with aggregators
-    uint64_t rounds;    // sum over these calls of all ranks
-    uint32_t ranks;     // the most that made one call together
-    struct collectives_part part[INSIDE_PARTS];
-    size_t first_aggregator, aggregators; // in the list; set at the end
+    uint64_t two_phase;                         // calls with aggregators
+    uint64_t rounds;                            // sum over these calls of all ranks
+    uint32_t ranks;                             // the most that made one call together
+    struct collectives_part part[INSIDE_PARTS]; // of each call of each rank
+    struct collectives_part round[INSIDE_REST]; // of each round of each aggregator: who has file access and exchange
+    size_t first_aggregator, aggregators;       // in the list; set at the end
 };
 
 struct collectives {
@@ -55,9 +57,9 @@ static inline int64_t collectives_time_ns(const struct collectives_row *row) {
     return row->part[INSIDE_WAIT].ns + row->part[INSIDE_EXCHANGE].ns + row->part[INSIDE_IO].ns +
            row->part[INSIDE_REST].ns;
 }
-double collectives_mean(const struct collectives_row *row, unsigned part);     // seconds of a call
-double collectives_variance(const struct collectives_row *row, unsigned part); // of these
-double collectives_deviation(const struct collectives_row *row, unsigned part);
+double collectives_mean(const struct collectives_part *part); // seconds
+double collectives_variance(const struct collectives_part *part);
+double collectives_deviation(const struct collectives_part *part);
 static inline bool collectives_has(const struct collectives *all) {
     return all->in.calls || all->in.unmatched || all->in.nonblocking;
 }

@@ -42,12 +42,15 @@ static void add_row(struct table *table, const struct collectives *all, const st
     table_number(table, row->calls);
     table_duration(table, collectives_time_ns(row));
     for (unsigned i = 0; i < INSIDE_PARTS; i++)
-        table_printf(table, "%s +- %s", human_time(collectives_mean(row, i)).text,
-                     human_time(collectives_deviation(row, i)).text);
+        table_printf(table, "%s +- %s", human_time(collectives_mean(&row->part[i])).text,
+                     human_time(collectives_deviation(&row->part[i])).text);
     if (row->two_phase)
         table_printf(table, "%.3g", (double)row->rounds / (double)row->two_phase);
     else
         table_text(table, NULL);
+    if (row->round[0].count && row->rounds > row->two_phase)
+        table_append(table, " (exchange %s, I/O %s)", human_time(collectives_mean(&row->round[INSIDE_EXCHANGE])).text,
+                     human_time(collectives_mean(&row->round[INSIDE_IO])).text);
     add_aggregators(table, all, row, files);
     table_text(table, row->call->name);
     table_text(table, row->file ? row->file->name : NULL);
@@ -62,6 +65,7 @@ int collectives_text(const struct collectives *all, const struct mpi_files *file
     print_totals(all, out);
     if (!all->in.calls) return 0;
     fputs("  TIME is the sum; each part is the mean per call and rank +- standard deviation\n", out);
+    fputs("  and, beside ROUNDS, the mean per round and aggregator\n", out);
     struct table table = table_begin(out, columns + (log_world_count(all->in.log) < 2));
     table.indent = 2;
     for (size_t i = 0; i < all->divided && i < most; i++) add_row(&table, all, &all->row[i], files);

@@ -1,6 +1,6 @@
 // collectives DIRECTORY CALLS AGGREGATORS ROUNDS BYTES: collective writes, then reads, of BYTES per rank and round,
 // through the library two_phase. Rank 1 comes late to each. Each rank writes the library's times to
-// DIRECTORY/times.RANK: one line per call.
+// DIRECTORY/times.RANK: one line per call, with waiting, exchange and file access of each round, the rest and the sum.
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 enum { LATE_US = 60000 };
 
-static int rank, ranks;
+static int rank, ranks, rounds;
 
 static void fill(char *data, int bytes, int call) {
     for (int i = 0; i < bytes; i++) data[i] = (char)(i * 7 + rank * 31 + call);
@@ -22,8 +22,11 @@ static int transfer(MPI_File file, MPI_Offset offset, char *data, int bytes, boo
     if (rank == 1) usleep(LATE_US);
     int code = is_write ? MPI_File_write_at_all(file, offset, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE)
                         : MPI_File_read_at_all(file, offset, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
-    fprintf(times, "%.9f %.9f %.9f %.9f %.9f\n", two_phase_times.wait, two_phase_times.exchange, two_phase_times.io,
-            two_phase_times.rest, two_phase_times.all);
+    for (int i = 0; i < rounds; i++) {
+        const struct two_phase_round *round = &two_phase_times.round[i];
+        fprintf(times, "%.9f %.9f %.9f ", round->wait, round->exchange, round->io);
+    }
+    fprintf(times, "%.9f %.9f\n", two_phase_times.rest, two_phase_times.all);
     return code;
 }
 
@@ -59,6 +62,8 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     struct two_phase_setup setup = {.aggregators = atoi(argv[3]), .rounds = atoi(argv[4]), .bytes = atoi(argv[5])};
+    rounds = setup.rounds;
+    if (rounds < 1 || rounds > TWO_PHASE_ROUNDS) MPI_Abort(MPI_COMM_WORLD, 2);
     int wrong = run(argv[1], atoi(argv[2]), &setup);
     MPI_Finalize();
     return wrong != 0;

@@ -3,6 +3,7 @@
 are those that two-phase I/O with timers of its own measures. Speaks TAP; takes the name of a class."""
 import os
 import shlex
+import statistics
 from unittest import mock
 
 import job_case
@@ -41,6 +42,7 @@ class CollectivesTest(job_case.JobTest):
             for part in PARTS:
                 self.assertGreaterEqual(inside[part], 0, call)
                 sums[part] += ns(inside[part])
+            self.check_rounds(call)
             self.check_access(call, inside, ranks)
         info = self.json('info', '--json', self.log)['collectives']
         self.assertEqual((info['calls'], info['unmatched']), (len(divided), 0))
@@ -49,6 +51,15 @@ class CollectivesTest(job_case.JobTest):
         for part in PARTS:
             self.assertEqual(sum(ns(row[part]['seconds']) for row in info['operations']), sums[part])
         return info
+
+    def check_rounds(self, call):
+        """Each part is the sum over the rounds, to the nanosecond."""
+        inside = call['inside']
+        rounds = inside.get('by_round', [])
+        self.assertEqual(len(rounds), inside['rounds'] or 0, call)
+        for part in PARTS[:3] if rounds else ():
+            self.assertEqual(sum(ns(one[part]) for one in rounds), ns(inside[part]), call)
+            self.assertGreaterEqual(min(one[part] for one in rounds), 0, call)
 
     def check_access(self, call, inside, ranks):
         """File access is the time in the calls below, which do not overlap here; aggregators are who transfers."""
@@ -87,8 +98,23 @@ class CollectivesTest(job_case.JobTest):
         bytes_of_call = 32 ** 3 * 5 * 8
         for call in calls:
             self.assertEqual(sum(ns(call['inside'][part]) for part in PARTS), ns(call['duration']), call)
+            self.check_rounds(call)
             if call['class'] == 'write':
                 self.assertEqual(call['inside']['rounds'], bytes_of_call // 131072, call)
+        self.check_round_means(calls)
+
+    def check_round_means(self, calls):
+        """What info says of a round is about those of aggregators."""
+        for row in self.json('info', '--json', self.log)['collectives']['operations']:
+            rounds = [one for call in calls if (call['op'], call['file']) == (row['op'], row['file'])
+                      and call['inside']['aggregator'] for one in call['inside']['by_round']]
+            self.assertEqual(row['round'] is None, not rounds, row)
+            for part in PARTS[:3] if rounds else ():
+                times = [one[part] for one in rounds]
+                self.assertEqual((row['round']['count'], ns(row['round'][part]['seconds'])),
+                                 (len(times), sum(map(ns, times))))
+                self.assertAlmostEqual(row['round'][part]['mean'], statistics.fmean(times))
+                self.assertAlmostEqual(row['round'][part]['variance'], statistics.pvariance(times))
 
     def test_alone(self):
         """One rank waits for nobody."""
@@ -127,6 +153,10 @@ class CollectivesTest(job_case.JobTest):
                 if attempt == 2:
                     raise
 
+    def compare(self, call, times, found, whole):
+        for name, seconds in times.items():
+            self.assertLess(abs(found[name] - seconds), 0.05 * whole, (name, seconds, found, call))
+
     def compare_with_timers(self, ranks, calls, aggregators, rounds):
         all_calls = self.record(ranks, program('collectives', self.mpi), self.folder, str(calls), str(aggregators),
                                 str(rounds), str(256 << 10))
@@ -137,9 +167,11 @@ class CollectivesTest(job_case.JobTest):
             with open(self.path(f'times.{rank}'), encoding='ascii') as lines:
                 times = [[float(word) for word in line.split()] for line in lines]
             mine = sorted((call for call in transfers if call['rank'] == rank), key=lambda call: call['start'])
-            for call, (*parts, whole) in zip(mine, times, strict=True):
-                for name, seconds in zip(PARTS, parts):
-                    self.assertLess(abs(call['inside'][name] - seconds), 0.05 * whole, (name, seconds, call))
+            for call, (*parts, rest, whole) in zip(mine, times, strict=True):
+                self.compare(call, {'wait': sum(parts[0::3]), 'exchange': sum(parts[1::3]), 'io': sum(parts[2::3]),
+                                    'rest': rest}, call['inside'], whole)
+                for i, one in enumerate(call['inside']['by_round']):
+                    self.compare(call, dict(zip(PARTS, parts[3 * i:3 * i + 3])), one, whole)
                 self.assertEqual(call['inside']['rounds'], rounds)
                 self.assertEqual(call['inside']['last'], rank == 1)
                 self.assertEqual(call['inside']['aggregator'], rank % (ranks // aggregators) == 0)

@@ -66,7 +66,7 @@ static void exchange(char *own, bool is_write) {
     pthread_barrier_wait(&shared->barrier);
 }
 
-static bool access_file(off_t start, bool is_write, double *since) {
+static bool access_file(off_t start, bool is_write, struct two_phase_round *times, double *since) {
     int members = ranks / setup.aggregators;
     size_t bytes = (size_t)members * (size_t)setup.bytes, at = (size_t)rank * (size_t)setup.bytes;
     bool is_ok = true;
@@ -74,10 +74,10 @@ static bool access_file(off_t start, bool is_write, double *since) {
         ssize_t moved = is_write ? pwrite(setup.fd, shared->data + at, bytes, start + (off_t)at)
                                  : pread(setup.fd, shared->data + at, bytes, start + (off_t)at);
         is_ok = moved == (ssize_t)bytes;
-        stop(&two_phase_times.io, since);
+        stop(&times->io, since);
     }
     pthread_barrier_wait(&shared->barrier);
-    stop(&two_phase_times.wait, since);
+    stop(&times->wait, since);
     return is_ok;
 }
 
@@ -85,17 +85,18 @@ static int run(MPI_Offset offset, char *data, bool is_write) {
     double start = now(), since = start;
     off_t place = offset - (off_t)rank * setup.bytes;
     bool is_ok = true;
+    struct two_phase_round *times = two_phase_times.round;
     two_phase_times = (struct two_phase_times){0};
     pthread_barrier_wait(&shared->barrier);
-    stop(&two_phase_times.wait, &since);
-    for (int i = 0; i < setup.rounds; i++, data += setup.bytes, place += (off_t)ranks * setup.bytes) {
-        if (!is_write) is_ok = access_file(place, false, &since) && is_ok;
+    stop(&times->wait, &since);
+    for (int i = 0; i < setup.rounds; i++, times++, data += setup.bytes, place += (off_t)ranks * setup.bytes) {
+        if (!is_write) is_ok = access_file(place, false, times, &since) && is_ok;
         exchange(data, is_write);
-        stop(&two_phase_times.exchange, &since);
-        if (is_write) is_ok = access_file(place, true, &since) && is_ok;
+        stop(&times->exchange, &since);
+        if (is_write) is_ok = access_file(place, true, times, &since) && is_ok;
     }
     if (is_write) usleep((useconds_t)(AGREEMENT_US * ranks));
-    stop(is_write ? &two_phase_times.rest : &two_phase_times.exchange, &since);
+    stop(is_write ? &two_phase_times.rest : &times[-1].exchange, &since);
     two_phase_times.all = since - start;
     return is_ok ? MPI_SUCCESS : MPI_ERR_IO;
 }

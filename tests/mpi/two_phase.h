@@ -11,9 +11,14 @@ struct two_phase_setup {
     int bytes; // of a rank in a round
 };
 
-// Seconds of the last call.
+enum { TWO_PHASE_ROUNDS = 8 }; // at most
+
+// Seconds of the last call. What comes before the first round belongs to it.
 struct two_phase_times {
-    double wait, exchange, io, rest, all;
+    struct two_phase_round {
+        double wait, exchange, io;
+    } round[TWO_PHASE_ROUNDS];
+    double rest, all;
 };
 
 extern struct two_phase_times two_phase_times;

@@ -10,7 +10,7 @@
 #include "log/collectives.h"
 #include "test_log_maker.h"
 
-enum { RANKS = 3, MOST = 64, US = 1000 };
+enum { RANKS = 3, MOST = 64, MOST_ROUNDS = 4, US = 1000 };
 
 struct scene {
     struct log *log;
@@ -18,6 +18,7 @@ struct scene {
     struct log_file file;
     struct log_collectives collectives;
     struct collective_call told[MOST];
+    struct inside_round round[MOST][MOST_ROUNDS]; // of these
     size_t count;
     uint64_t events;
 };
@@ -31,7 +32,17 @@ static const struct log_call pread_call = {.layer = LAYER_POSIX, .class = CLASS_
 
 static int hear(const struct collective_call *call, void *context) {
     struct scene *scene = context;
-    assert_true(scene->count < MOST);
+    assert_true(scene->count < MOST && call->rounds <= MOST_ROUNDS);
+    assert_true(!call->by_round == !call->rounds);
+    for (unsigned i = 0; i < INSIDE_REST && call->rounds; i++) {
+        int64_t sum_ns = 0;
+        for (uint32_t k = 0; k < call->rounds; k++) {
+            assert_true(call->by_round[k].ns[i] >= 0);
+            sum_ns += call->by_round[k].ns[i];
+        }
+        assert_int_equal(sum_ns, call->ns[i]);
+    }
+    if (call->rounds) memcpy(scene->round[scene->count], call->by_round, call->rounds * sizeof *call->by_round);
     scene->told[scene->count++] = *call;
     return 0;
 }
@@ -135,6 +146,121 @@ static void parts_of_a_write(void **state) {
     assert_true(of(scene, c)->is_last && of(scene, c)->late_ns == 20 * US && !of(scene, b)->is_last);
     assert_int_equal(scene->collectives.calls, 6);
     assert_int_equal(scene->collectives.process[2].last, 2); // the opens began at the same time, it was told last
+    end(scene);
+}
+
+static void check_round(const struct scene *scene, uint64_t id, unsigned number, int64_t wait, int64_t exchange,
+                        int64_t io) {
+    const struct inside_round *round = &scene->round[of(scene, id) - scene->told][number - 1];
+    assert_int_equal(round->ns[INSIDE_WAIT], wait * US);
+    assert_int_equal(round->ns[INSIDE_EXCHANGE], exchange * US);
+    assert_int_equal(round->ns[INSIDE_IO], io * US);
+}
+
+// Rank 0 and 2 are aggregators. The rounds end at 170, 205 and 250: each time rank 2 takes longer, or is alone. Rank 1
+// leaves in the third.
+static void rounds_of_a_write(void **state) {
+    (void)state;
+    struct scene *scene = begin();
+    open_all(scene);
+    uint64_t a = add(scene, 0, &write_call, 100, 260, (struct details){.bytes = 20});
+    uint64_t b = add(scene, 1, &write_call, 110, 225, (struct details){.bytes = 20, .offset = 20});
+    uint64_t c = add(scene, 2, &write_call, 130, 270, (struct details){.bytes = 20, .offset = 40});
+    add(scene, 0, &pwrite_call, 150, 160, (struct details){.parent = a, .bytes = 15});
+    add(scene, 2, &pwrite_call, 155, 163, (struct details){.parent = c, .bytes = 9, .offset = 30});
+    add(scene, 2, &pwrite_call, 165, 170, (struct details){.parent = c, .bytes = 1, .offset = 39}); // the same round
+    add(scene, 0, &pwrite_call, 180, 190, (struct details){.parent = a, .bytes = 15, .offset = 15});
+    add(scene, 2, &pwrite_call, 185, 205, (struct details){.parent = c, .bytes = 10, .offset = 40});
+    add(scene, 2, &pwrite_call, 220, 250, (struct details){.parent = c, .bytes = 10, .offset = 50});
+    assert_int_equal(log_collectives_finish(&scene->collectives), 0);
+    check(scene, a, 30 + 8 + 15 + 30, 22 + 10 + 15, 10 + 10, 10);
+    check_round(scene, a, 1, 30 + 3 + 5, 20 + 2, 10);
+    check_round(scene, a, 2, 15, 10, 10);
+    check_round(scene, a, 3, 30, 15, 0);
+    check_round(scene, b, 1, 20 + 13 + 5, 20 + 2, 0);
+    check_round(scene, b, 2, 25, 10, 0);
+    check_round(scene, b, 3, 5, 15, 0);
+    check_round(scene, c, 1, 5, 20 + 2, 8 + 5);
+    check_round(scene, c, 2, 5, 10, 20);
+    check_round(scene, c, 3, 0, 15, 30);
+    assert_int_equal(of(scene, c)->ns[INSIDE_REST], 20 * US);
+    end(scene);
+}
+
+// Rank 0 ends three rounds before rank 2 ends its first one, at 200, and all of its four before rank 2 ends the second.
+static void rounds_out_of_step(void **state) {
+    (void)state;
+    struct scene *scene = begin();
+    open_all(scene);
+    uint64_t a = add(scene, 0, &write_call, 100, 300, (struct details){.bytes = 20});
+    add(scene, 1, &write_call, 100, 300, (struct details){.bytes = 20, .offset = 20});
+    uint64_t c = add(scene, 2, &write_call, 100, 300, (struct details){.bytes = 20, .offset = 40});
+    add(scene, 2, &pwrite_call, 110, 200, (struct details){.parent = c, .bytes = 15, .offset = 45});
+    for (int i = 0; i < 4; i++)
+        add(scene, 0, &pwrite_call, 110 + 30 * i, 120 + 30 * i, (struct details){.parent = a, .bytes = 10});
+    add(scene, 2, &pwrite_call, 250, 260, (struct details){.parent = c, .bytes = 5, .offset = 40});
+    assert_int_equal(log_collectives_finish(&scene->collectives), 0);
+    check_round(scene, a, 1, 60, 10, 30); // until 200
+    check_round(scene, a, 2, 10, 40, 10);
+    check_round(scene, a, 3, 0, 0, 0);
+    check_round(scene, c, 1, 0, 10, 90);
+    check_round(scene, c, 2, 10, 40, 10);
+    check_round(scene, c, 4, 0, 0, 0);
+    end(scene);
+}
+
+// The exchange of a round of a read follows its file access. Before the first one and after the last one, too.
+static void rounds_of_a_read(void **state) {
+    (void)state;
+    struct scene *scene = begin();
+    open_all(scene);
+    uint64_t a = add(scene, 0, &read_call, 100, 200, (struct details){.bytes = 10});
+    uint64_t b = add(scene, 1, &read_call, 100, 155, (struct details){.bytes = 10, .offset = 10});
+    uint64_t c = add(scene, 2, &read_call, 105, 200, (struct details){.bytes = 10, .offset = 20});
+    add(scene, 0, &pread_call, 110, 120, (struct details){.parent = a, .bytes = 10});
+    add(scene, 2, &pread_call, 115, 125, (struct details){.parent = c, .bytes = 10, .offset = 15});
+    add(scene, 0, &pread_call, 140, 150, (struct details){.parent = a, .bytes = 5, .offset = 10});
+    add(scene, 2, &pread_call, 145, 150, (struct details){.parent = c, .bytes = 5, .offset = 25});
+    add(scene, 0, &pread_call, 180, 190, (struct details){.parent = a, .bytes = 1, .offset = 15});
+    assert_int_equal(log_collectives_finish(&scene->collectives), 0);
+    check_round(scene, a, 1, 5 + 5, 5 + 15, 10);
+    check_round(scene, a, 2, 0, 30, 10);
+    check_round(scene, a, 3, 0, 10, 10);
+    check_round(scene, b, 1, 5 + 15, 5 + 15, 0);
+    check_round(scene, b, 2, 10, 5, 0);
+    check_round(scene, b, 3, 0, 0, 0);
+    check_round(scene, c, 1, 5, 5 + 15, 10);
+    check_round(scene, c, 2, 5, 30, 5);
+    check_round(scene, c, 3, 10, 10, 0);
+    end(scene);
+}
+
+static int count_rounds(const struct collective_call *call, void *context) {
+    uint64_t *count = context;
+    if (call->rounds) count[!call->by_round]++;
+    return 0;
+}
+
+// A call of two rounds, and one with more than the memory is for: that is not divided by round.
+static void too_many_rounds(void **state) {
+    (void)state;
+    enum { ROUNDS = 1 << 21 };
+    struct scene *scene = begin();
+    uint64_t count[2] = {0};
+    scene->collectives.callback = count_rounds;
+    scene->collectives.context = count;
+    open_all(scene);
+    for (int64_t at = 100, rounds = 2; rounds <= ROUNDS + 2; at += 10 * rounds + 100, rounds += ROUNDS) {
+        uint64_t a = add(scene, 0, &write_call, at, at + 10 * rounds + 10, (struct details){.bytes = 10});
+        for (unsigned i = 1; i < RANKS; i++)
+            add(scene, i, &write_call, at, at + 10 * rounds + 10, (struct details){.bytes = 10, .offset = 10});
+        for (int64_t i = 1; i <= rounds; i++)
+            add(scene, 0, &pwrite_call, at + 10 * i, at + 10 * i + 1, (struct details){.parent = a, .bytes = 1});
+    }
+    assert_int_equal(log_collectives_finish(&scene->collectives), 0);
+    assert_int_equal(count[true], RANKS);
+    assert_int_equal(count[false], RANKS);
+    assert_int_equal(scene->collectives.rounds_held, 0);
     end(scene);
 }
 
@@ -329,10 +455,11 @@ static void several_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_of_a_write), cmocka_unit_test(parts_of_a_read), cmocka_unit_test(own_data),
-        cmocka_unit_test(unmatched),        cmocka_unit_test(different_calls), cmocka_unit_test(several_files),
-        cmocka_unit_test(late_for_nobody),  cmocka_unit_test(damage),          cmocka_unit_test(ended_rank),
-        cmocka_unit_test(files_in_a_row),   cmocka_unit_test(long_queue),
+        cmocka_unit_test(parts_of_a_write),   cmocka_unit_test(parts_of_a_read),  cmocka_unit_test(own_data),
+        cmocka_unit_test(unmatched),          cmocka_unit_test(different_calls),  cmocka_unit_test(several_files),
+        cmocka_unit_test(late_for_nobody),    cmocka_unit_test(damage),           cmocka_unit_test(ended_rank),
+        cmocka_unit_test(files_in_a_row),     cmocka_unit_test(long_queue),       cmocka_unit_test(rounds_of_a_write),
+        cmocka_unit_test(rounds_out_of_step), cmocka_unit_test(rounds_of_a_read), cmocka_unit_test(too_many_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

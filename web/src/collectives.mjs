@@ -17,6 +17,8 @@ const over = (first, second) => [first, second && h('span', { class: 'second' },
 const spread = ({ mean, variance }) => over(seconds(mean), mean > 0 && `± ${seconds(Math.sqrt(variance))}`);
 const hintText = ({ cb_nodes: nodes, cb_buffer_size: buffer }) =>
     [nodes && `cb_nodes ${nodes}`, buffer && `cb_buffer_size ${bytes(Number(buffer))}`].filter(Boolean).join(', ');
+const roundText = (round) =>
+    round && `${seconds(round.exchange.mean)} exchange, ${seconds(round.io.mean)} file access`;
 const shortName = (op) => op.replace('MPI_File_', '');
 const title = ({ op, file }) => `${shortName(op)} ${file ? baseName(file) : ''}`;
 
@@ -90,9 +92,10 @@ function operationTable(rows) {
             })),
             {
                 title: 'Rounds',
-                hint: 'of two-phase I/O, per call',
+                hint: 'of two-phase I/O, per call; mean per round and aggregator',
                 number: true,
-                cell: ({ rounds }) => (rounds === null ? unknown : String(Math.round(rounds * 10) / 10)),
+                cell: ({ rounds, round }) =>
+                    rounds === null ? unknown : over(String(Math.round(rounds * 10) / 10), rounds > 1 && roundText(round)),
                 value: ({ rounds }) => rounds,
             },
             {
