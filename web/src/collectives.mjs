@@ -17,8 +17,10 @@ const over = (first, second) => [first, second && h('span', { class: 'second' },
 const spread = ({ mean, variance }) => over(seconds(mean), mean > 0 && `± ${seconds(Math.sqrt(variance))}`);
 const hintText = ({ cb_nodes: nodes, cb_buffer_size: buffer }) =>
     [nodes && `cb_nodes ${nodes}`, buffer && `cb_buffer_size ${bytes(Number(buffer))}`].filter(Boolean).join(', ');
-const roundText = (round) =>
-    round && `${seconds(round.exchange.mean)} exchange, ${seconds(round.io.mean)} file access`;
+const roundRows = ({ rounds, round }) =>
+    round && rounds > 1
+        ? [['a round of an aggregator', `${seconds(round.exchange.mean)} exchange, ${seconds(round.io.mean)} file access`]]
+        : [];
 const shortName = (op) => op.replace('MPI_File_', '');
 const title = ({ op, file }) => `${shortName(op)} ${file ? baseName(file) : ''}`;
 
@@ -37,6 +39,7 @@ function build(rows) {
                         name,
                         `${seconds(row[key].seconds)}, ${percent(row.seconds > 0 ? row[key].seconds / row.seconds : 0)}`,
                     ]),
+                    ...roundRows(row),
                 ]);
             },
         }),
@@ -92,10 +95,9 @@ function operationTable(rows) {
             })),
             {
                 title: 'Rounds',
-                hint: 'of two-phase I/O, per call; mean per round and aggregator',
+                hint: 'of two-phase I/O, per call',
                 number: true,
-                cell: ({ rounds, round }) =>
-                    rounds === null ? unknown : over(String(Math.round(rounds * 10) / 10), rounds > 1 && roundText(round)),
+                cell: ({ rounds }) => (rounds === null ? unknown : String(Math.round(rounds * 10) / 10)),
                 value: ({ rounds }) => rounds,
             },
             {
