@@ -119,6 +119,7 @@ static void make_spill(void) {
         return;
     }
     process_info_start(real_via);
+    mappings_begin();
     atomic_store_explicit(recorder.spill_is_ours, 1, memory_order_release);
 }
 

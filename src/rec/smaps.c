@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "rec/asking.h"
+#include "rec/event_clock.h"
 #include "rec/recorder.h"
 
 enum { TEXT_BYTES = 16 << 10 };
@@ -81,19 +82,20 @@ static bool walk_lines(struct walk *walk, char *text, size_t *len) {
     return *len < TEXT_BYTES; // a line without end
 }
 
-bool smaps_walk(bool (*visit)(void *context, const struct smaps_area *area), void *context) {
+bool smaps_walk(bool (*visit)(void *context, const struct smaps_area *area), void *context, uint64_t deadline) {
     static char text[TEXT_BYTES]; // static: the stack may be small
     struct walk walk = {.visit = visit, .context = context};
     size_t len = 0;
     long fd = cpu_syscall(SYS_openat, AT_FDCWD, ask_path("/smaps").text, O_RDONLY | O_CLOEXEC);
     long got = fd;
-    bool goes_on = true;
-    while (goes_on && fd >= 0 && (got = cpu_syscall(SYS_read, fd, text + len, TEXT_BYTES - len)) > 0) {
+    bool goes_on = true, in_time = true;
+    while (goes_on && in_time && fd >= 0 && (got = cpu_syscall(SYS_read, fd, text + len, TEXT_BYTES - len)) > 0) {
         recorder.spill->own_chars += (uint32_t)got;
         len += (size_t)got;
         goes_on = walk_lines(&walk, text, &len);
+        in_time = event_clock_now() < deadline;
     }
     if (fd >= 0) cpu_syscall(SYS_close, fd);
     if (got == 0 && walk.area.end) visit(context, &walk.area);
-    return got >= 0;
+    return got >= 0 && (in_time || !goes_on);
 }

@@ -15,6 +15,6 @@ struct smaps_area {
     uint64_t copied;   // of that, the process's own copies of the file's pages
 };
 
-// Calls `visit` for each area, by address, until it returns false. Returns false if the kernel does not tell. Not for
-// two threads at once.
-bool smaps_walk(bool (*visit)(void *context, const struct smaps_area *area), void *context);
+// Calls `visit` for each area, by address, until it returns false. Returns false if the kernel does not tell, or not
+// before the event clock has reached `deadline`. Not for two threads at once.
+bool smaps_walk(bool (*visit)(void *context, const struct smaps_area *area), void *context, uint64_t deadline);

@@ -54,7 +54,7 @@ class ProgramTest(MappedTest):
 
     def test_ends(self):
         for kind in ('shared', 'private'):
-            for how in ('munmap', 'msync', 'async', 'exit', '_exit', 'exec', 'fail'):
+            for how in ('munmap', 'msync', 'async', 'exit', '_exit', 'fork', 'exec', 'fail'):
                 with self.subTest(kind=kind, how=how):
                     self.check(kind, how)
             with self.subTest(kind=kind, how='abort'):

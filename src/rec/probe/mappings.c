@@ -19,7 +19,9 @@ PER_PROCESS static struct mapping {
     uintptr_t end;
     struct file *file;
     uint32_t serial;
+    bool can_be_copied; // private and writable: fork passes its pages on
     uint64_t offset;
+    float inherited_read, inherited_copied;        // parts of it that were there when this process began
 } * mappings;                                      // made with the first one
 PER_PROCESS static _Atomic unsigned mapping_count; // length of the used part of the table, free entries included
 static _Atomic uint32_t lock;
@@ -99,23 +101,32 @@ static void add_to_file(struct file *file, const uint64_t bytes[MAPPED_KINDS]) {
 struct estimate {
     uintptr_t start; // of what is unmapped or synced
     uintptr_t end;
+    bool is_beginning; // of a forked process: notes what its parent has moved
     bool is_sync;
     bool is_undone;               // the process goes on after all: takes back what was added
     const struct file *file;      // whose bytes are of interest
     uint64_t bytes[MAPPED_KINDS]; // of that file
 };
 
+static uint64_t above_zero(double value) { return value > 0 ? (uint64_t)value : 0; }
+
 // The kernel joins mappings that continue each other: each has its share of the area.
-static void add_share(struct estimate *e, struct file *file, const struct smaps_area *area, uintptr_t bytes) {
-    double share = (double)bytes / (double)(area->end - area->start);
+static void add_share(struct estimate *e, struct mapping *m, const struct smaps_area *area, uintptr_t bytes) {
+    double len = (double)bytes, share = len / (double)(area->end - area->start);
+    double resident = (double)area->resident * share, copied = area->is_shared ? 0 : (double)area->copied * share;
     uint64_t part[MAPPED_KINDS] = {0};
-    if (!e->is_sync) part[MAPPED_READ] = (uint64_t)((double)area->resident * share);
-    if (!e->is_sync && !area->is_shared) part[MAPPED_COPIED] = (uint64_t)((double)area->copied * share);
+    if (e->is_beginning) {
+        m->inherited_read += (float)(resident / (double)(m->end - m->start));
+        m->inherited_copied += (float)(copied / (double)(m->end - m->start));
+        return;
+    }
+    if (!e->is_sync) part[MAPPED_READ] = above_zero(resident - m->inherited_read * len);
+    if (!e->is_sync) part[MAPPED_COPIED] = above_zero(copied - m->inherited_copied * len);
     // Without the right to write, others have changed the pages.
     if (area->is_shared && area->is_writable) part[MAPPED_DIRTY] = (uint64_t)((double)area->dirty * share);
     for (int i = 0; e->is_undone && i < MAPPED_KINDS; i++) part[i] = -part[i];
-    add_to_file(file, part);
-    for (int i = 0; file == e->file && i < MAPPED_KINDS; i++) e->bytes[i] += part[i];
+    add_to_file(m->file, part);
+    for (int i = 0; m->file == e->file && i < MAPPED_KINDS; i++) e->bytes[i] += part[i];
 }
 
 static uintptr_t later(uintptr_t a, uintptr_t b) { return a > b ? a : b; }
@@ -128,10 +139,10 @@ static bool add_area(void *context, const struct smaps_area *area) {
     if (area->end <= e->start || !area->resident) return true;
     spin_lock(&lock);
     for (unsigned i = 0; i < atomic_load(&mapping_count); i++) {
-        const struct mapping *m = &mappings[i];
+        struct mapping *m = &mappings[i];
         uintptr_t start = later(later(m->start, e->start), area->start);
         uintptr_t end = earlier(earlier((m->end + page_bytes - 1) & -page_bytes, e->end), area->end);
-        if (m->start && start < end) add_share(e, m->file, area, end - start);
+        if (m->start && start < end) add_share(e, m, area, end - start);
     }
     spin_unlock(&lock);
     return true;
@@ -149,10 +160,10 @@ static void count_missed(const struct estimate *e) {
 }
 
 // The kernel walks all pages of the process for this. Programs that map and unmap all the time must not wait for it: it
-// takes at most a fiftieth of their time, after the first ten milliseconds. The others are counted. The caller has
-// claimed its thread.
+// takes at most a fiftieth of their time, after the first ten milliseconds, and ends after a hundred. The others are
+// counted. The caller has claimed its thread.
 static bool estimate(struct estimate *e) {
-    enum { FIRST_UNITS = 2000000, PART_OF_TIME = 50 };
+    enum { FIRST_UNITS = 2000000, MOST_UNITS = 10 * FIRST_UNITS, PART_OF_TIME = 50 };
     PER_PROCESS static _Atomic uint32_t walking;
     PER_PROCESS static uint64_t spent_units;
     PER_PROCESS static uint32_t spent_generation;
@@ -163,7 +174,7 @@ static bool estimate(struct estimate *e) {
         if (spent_generation != recorder.generation) spent_units = 0;
         spent_generation = recorder.generation;
         known = spent_units <= FIRST_UNITS + (now - recorder.spill->start.units) / PART_OF_TIME;
-        known = known && smaps_walk(add_area, e);
+        known = known && smaps_walk(add_area, e, now + MOST_UNITS);
         spent_units += event_clock_now() - now;
         spin_unlock(&walking);
     }
@@ -176,6 +187,17 @@ PER_PROCESS static bool end_is_estimated;
 static bool estimate_all(bool is_undone) {
     struct estimate all = {.end = UINTPTR_MAX & ~(uintptr_t)4095, .is_undone = is_undone};
     return estimate(&all);
+}
+
+// Fork passes on the pages of private mappings that the parent may have changed, and those alone.
+void mappings_begin(void) {
+    struct estimate all = {.end = UINTPTR_MAX & ~(uintptr_t)4095, .is_beginning = true};
+    bool any = false;
+    for (unsigned i = 0; i < atomic_load(&mapping_count); i++) {
+        mappings[i].inherited_read = mappings[i].inherited_copied = 0;
+        any |= mappings[i].start && mappings[i].can_be_copied;
+    }
+    if (any) estimate(&all);
 }
 
 void mappings_end(void) { end_is_estimated = estimate_all(false); }
@@ -211,7 +233,12 @@ void leave_mmap(struct probe *p, uint32_t call, off_t off, size_t len, int prote
         uintptr_t start = (uintptr_t)result;
         if (flags & MAP_FIXED) cut(start, start + len);
         if (p->handle->file) {
-            add((struct mapping){start, start + len, p->handle->file, p->handle->serial, (uint64_t)off});
+            add((struct mapping){.start = start,
+                                 .end = start + len,
+                                 .file = p->handle->file,
+                                 .serial = p->handle->serial,
+                                 .can_be_copied = flags & MAP_PRIVATE && protection & PROT_WRITE,
+                                 .offset = (uint64_t)off});
         }
         spin_unlock(&lock);
         emit_unclaim(p->thread);
@@ -297,8 +324,13 @@ void leave_mremap(struct probe *p, uint32_t call, const void *address, size_t le
     uintptr_t start = (uintptr_t)address;
     if (!error && emit_claim(p->thread)) {
         spin_lock(&lock);
+        const struct mapping *old = mapping_at(start);
+        struct mapping moved = old ? *old : (struct mapping){.file = p->file, .serial = p->serial};
+        moved.start = (uintptr_t)result;
+        moved.end = moved.start + new_len;
+        moved.offset = p->offset;
         cut(start, start + len);
-        add((struct mapping){(uintptr_t)result, (uintptr_t)result + new_len, p->file, p->serial, p->offset});
+        add(moved);
         spin_unlock(&lock);
         emit_unclaim(p->thread);
     }

@@ -185,6 +185,8 @@ bool enter_mapping(struct probe *p, const void *address);
 bool enter_munmap(struct probe *p, const void *address, size_t len);
 bool enter_msync(struct probe *p, const void *address, size_t len, int flags);
 bool enter_mremap(struct probe *p, const void *address, size_t len, size_t new_len);
+// A forked process begins: what its parent has moved through mappings is not its own.
+void mappings_begin(void);
 // The process ends: estimates what was moved through all mappings. And it goes on after all. The caller has claimed its
 // thread.
 void mappings_end(void);
