@@ -21,7 +21,8 @@ int found_make(struct found *found, const struct model *model, uint32_t program)
 void found_free(struct found *found);
 // Whether the program found it otherwise than the job; `bytes` is then as in found_bytes.
 bool found_by_program(const struct found *found, uint32_t set, uint32_t member, int64_t *bytes);
-int64_t found_bytes(const struct found *found, uint32_t set, uint32_t member); // -1: it was not there
+// -1: it was not there; MODEL_CAME_LATER - bytes: not at first.
+int64_t found_bytes(const struct found *found, uint32_t set, uint32_t member);
 // Makes, unseen, what another program of the job had made in a folder that this one makes, and what was missing before
 // and no call made: a socket.
 void found_make_late(const struct runner *runner, const struct replay_file *file);
