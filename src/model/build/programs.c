@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/scoped.h"
 #include "model/build/recorded.h"
 
@@ -67,8 +68,9 @@ static void sort_by_pid(const struct log_process **process, size_t count) {
 static int find_late(const struct log_process **process, size_t count, bool *late) {
     SCOPED(lookup_free) struct lookup parents = {0};
     for (size_t i = 0; i < count; i++) {
-        late[i] = lookup_find(&parents, process[i]->pid) != LOOKUP_NONE;
-        FORWARD(lookup_set(&parents, process[i]->ppid, 0));
+        uint64_t host = hash_text(0, process[i]->host ? process[i]->host : "");
+        late[i] = lookup_find(&parents, hash_add(host, process[i]->pid)) != LOOKUP_NONE;
+        FORWARD(lookup_set(&parents, hash_add(host, process[i]->ppid), 0));
     }
     return 0;
 }
