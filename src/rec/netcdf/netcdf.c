@@ -92,8 +92,8 @@ static void complete(struct nc_probe *p, bool is_collective, uint64_t call_time,
 
 // NULL if the name is an address: "https://host/x".
 static const char *path_of(const struct nc_probe *p, const char *name) {
-    if (!name || strstr(name, "://")) return NULL;
-    return p->library->layer == LAYER_PNETCDF ? without_file_system(name) : name;
+    if (name && p->library->layer == LAYER_PNETCDF) name = without_file_system(name);
+    return name && strncmp(name + strcspn(name, ":/"), "://", 3) != 0 ? name : NULL;
 }
 
 void nc_leave_open(struct nc_probe *p, uint32_t call, const char *name, int flags, const int *file_id, int result) {
