@@ -21,6 +21,7 @@
 // Each returns a negative code on failure.
 #ifdef IOSEER_TRACER
 
+enum { ASKING_COUNTS = 0 };       // 1: the kernel counts what is read as the recorded process's
 extern const char *asking_folder; // "/proc/PID"
 long ask_stat(int fd, struct stat *data);
 long ask_position(int fd);
@@ -32,6 +33,7 @@ long ask_user(void);
 
 #else
 
+enum { ASKING_COUNTS = 1 };
 #define asking_folder "/proc/self"
 static inline long ask_stat(int fd, struct stat *data) { return cpu_syscall(SYS_fstat, fd, data); }
 static inline long ask_position(int fd) { return cpu_syscall(SYS_lseek, fd, 0, SEEK_CUR); }

@@ -41,9 +41,10 @@ static bool number_after(const char *text, const char *label, uint64_t *value) {
 }
 
 // rchar and wchar: all bytes that the process, and children that it has waited for, moved by read and write calls.
-static bool read_chars(uint64_t chars[2]) {
+// `len` bytes of reading this come on top.
+static bool read_chars(uint64_t chars[2], long *len) {
     char text[512];
-    if (read_own("/io", text, sizeof text) <= 0) return false;
+    if ((*len = read_own("/io", text, sizeof text)) <= 0) return false;
     return number_after(text, "rchar:", &chars[0]) && number_after(text, "wchar:", &chars[1]);
 }
 
@@ -86,12 +87,13 @@ void process_info_start(enum process_via via) {
     static char text[WORDS_BYTES];
     static uint8_t buffer[WORDS_BYTES * 2 + PATH_MAX * 2 + 512];
     struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
+    long len;
     // What the recorder reads before this is part of what came before it; what it reads later, it counts itself.
-    if (read_chars(recorder.spill->chars_start)) recorder.spill->chars_known |= 1;
+    if (read_chars(recorder.spill->chars_start, &len)) recorder.spill->chars_known |= 1;
     fields_begin(&out, RECORD_PROCESS);
     struct utsname name;
     if (cpu_syscall(SYS_uname, &name) == 0) fields_string(&out, PROCESS_HOST, name.nodename);
-    long len = cpu_syscall(SYS_readlinkat, AT_FDCWD, ask_path("/exe").text, text, sizeof text);
+    len = cpu_syscall(SYS_readlinkat, AT_FDCWD, ask_path("/exe").text, text, sizeof text);
     if (len > 0) fields_bytes(&out, PROCESS_EXE, text, (size_t)len);
     len = ask_cwd(text, sizeof text);
     if (len > 1) fields_bytes(&out, PROCESS_CWD, text, (size_t)len - 1);
@@ -108,8 +110,12 @@ void process_info_start(enum process_via via) {
 void process_info_end(void) {
     // Before the bytes are read, which include those of this read.
     uint64_t cpu_wait_ns;
+    long len;
     bool is_counted = false;
     recorder.spill->cpu_wait_known = cpu_wait_start_known && read_cpu_wait(&cpu_wait_ns, &is_counted) && is_counted;
     if (recorder.spill->cpu_wait_known) recorder.spill->cpu_wait_ns = cpu_wait_ns - cpu_wait_start_ns;
-    if (read_chars(recorder.spill->chars_end)) recorder.spill->chars_known |= 2;
+    if (!read_chars(recorder.spill->chars_end, &len)) return;
+    recorder.spill->chars_known |= 2;
+    // The next image of the process starts with the bytes of this read in its count, too.
+    if (ASKING_COUNTS) recorder.spill->chars_end[0] += (uint64_t)len;
 }
