@@ -45,6 +45,7 @@ class LinkTest(harness.CommandLineTest):
         self.assertEqual(self.written(log), BYTES * processes)
         self.assertEqual({(row['via']) for row in info['processes']}, via)
         self.assertEqual((info['coverage']['unseen'], info['coverage']['write'], info['lost_events']), ([], 1, 0))
+        self.assertLessEqual(info['coverage']['read'], 1)
         for name in ('data', 'stream'):
             os.unlink(self.path(name))
         return info['processes']
@@ -94,6 +95,8 @@ class Programs(LinkTest):
         self.check(linked, {'link', 'ptrace'}, '', static, processes=2)
         self.check(static, {'link', 'ptrace'}, '', linked, processes=2)
         self.check(dynamic, {'link', 'preload'}, '', linked, processes=2)
+        moved = self.build('program.c', '-static-pie', '-fPIE', '--', *flags(), name='moved')
+        self.check(static, {'link', 'ptrace'}, '', moved, processes=2)
         self.check(linked, {'link'}, '', linked, processes=2)
 
     def test_followed_if_the_user_wants(self):
@@ -175,10 +178,24 @@ class Config(LinkTest):
         self.assertIn(b'--ldflags', harness.run(CONFIG, '--help').stdout)
 
     def test_errors(self):
-        for words in ((), ('--no-such-option',), ('--mpi', 'lam', '--ldflags'), ('--mpi',)):
+        for words in ((), ('--no-such-option',), ('--mpi', 'lam', '--ldflags'), ('--mpi',), ('--mpi', 'mpich')):
             done = harness.run(CONFIG, *words)
             self.assertEqual((done.returncode, done.stdout), (2, b''), words)
             self.assertRegex(done.stderr.decode().split('\n', maxsplit=1)[0], '^ioseer-config: .+: .+')
+
+    def test_order_of_options(self):
+        first, last = (harness.run(CONFIG, *words)
+                       for words in (('--mpi', 'mpich', '--ldflags'), ('--ldflags', '--mpi', 'mpich')))
+        self.assertEqual((first.returncode, first.stdout), (last.returncode, last.stdout))
+
+    def test_folders_that_no_option_can_name(self):
+        for name in ('a folder', 'a,folder'):
+            copy = os.path.join(self.path(name), 'ioseer-config')
+            os.mkdir(self.path(name))
+            shutil.copy(CONFIG, copy)
+            done = harness.run(copy, '--ldflags')
+            self.assertEqual((done.returncode, done.stdout), (1, b''))
+            self.assertIn(b'a space or a comma', done.stderr)
 
 
 harness.main()

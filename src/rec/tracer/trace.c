@@ -76,15 +76,24 @@ static struct start start_of(pid_t pid) {
     return start;
 }
 
+// By how much the program is moved in memory. Its table of segments has an entry for itself, or follows the header of
+// the file, as in a static program that may be anywhere (static-pie).
+static uint64_t base_of(const struct start *start, const Elf64_Phdr *segment, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++) {
+        if (segment[i].p_type == PT_PHDR) return start->segments - segment[i].p_vaddr;
+        if (segment[i].p_type == PT_LOAD && !segment[i].p_offset)
+            return start->segments - sizeof(Elf64_Ehdr) - segment[i].p_vaddr;
+    }
+    return 0;
+}
+
 // Whether the recorder is linked into the program.
 static bool is_linked(const struct start *start) {
     Elf64_Phdr segment[32];
     char notes[PROGRAM_NOTE_BYTES];
-    uint64_t base = 0, count = start->segment_count < 32 ? start->segment_count : 32;
+    uint64_t count = start->segment_count < 32 ? start->segment_count : 32;
     if (!tracer_read(segment, (long)start->segments, count * sizeof *segment)) return false;
-    for (uint64_t i = 0; i < count; i++) {
-        if (segment[i].p_type == PT_PHDR) base = start->segments - segment[i].p_vaddr;
-    }
+    uint64_t base = base_of(start, segment, count);
     for (uint64_t i = 0; i < count; i++) {
         size_t bytes = segment[i].p_filesz < sizeof notes ? segment[i].p_filesz : sizeof notes;
         if (segment[i].p_type == PT_NOTE && tracer_read(notes, (long)(base + segment[i].p_vaddr), bytes) &&
