@@ -118,7 +118,10 @@ function objectTable({ objects, objects_left_out: left }) {
 // The rows from the top down, of calls beside each other the longest first.
 function treeRows(nodes) {
     const children = new Map();
-    for (const node of nodes) children.set(node.parent, [...(children.get(node.parent) ?? []), node]);
+    for (const node of nodes) {
+        if (!children.has(node.parent)) children.set(node.parent, []);
+        children.get(node.parent).push(node);
+    }
     const rows = [];
     const add = (parent, depth) => {
         for (const node of (children.get(parent) ?? []).sort((a, b) => b.time - a.time)) {
