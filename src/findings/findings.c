@@ -100,7 +100,7 @@ static const struct row {
     {"stats", find_stats,
      "time of repeated calls (stat and the like) by which a process asks for the attributes of the same file, without "
      "pauses",
-     "The answer was known, or another one was waited for.",
+     "The process asks for what it already knows, or asks until the answer changes.",
      "Call it once and keep the result. To wait for a file, use a message or inotify, not repeated calls.",
      "ioseer dump CLASS FILES LOG"},
     {"read-again", find_read_again, "time of the reads whose bytes had been read before, without pauses",

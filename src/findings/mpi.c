@@ -76,7 +76,7 @@ static const char *late_pid(struct findings *findings, const struct facts_proces
 static void show_late_rank(struct findings *findings, struct finding *finding, const struct facts_process *process) {
     const struct collective_process *of = &findings->facts->collectives->process[process->process->index];
     find_evidence(findings, finding, (struct find_place){.process = process},
-                  "it comes last to %llu of its %s with others, which wait %s for it alone",
+                  "it is the last to arrive at %llu of its %s with others; they wait %s for it",
                   (unsigned long long)of->last, human_count(of->calls, "collective call").text,
                   human_seconds(of->late_ns).text);
 }

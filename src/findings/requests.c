@@ -157,7 +157,7 @@ static void say_split(struct findings *findings, struct finding *finding, unsign
     sum_small(findings, small);
     struct facts_sum sum = small[direction];
     finding->title =
-        find_text(findings, "%s of %s on average: MPI-IO makes %s of each call",
+        find_text(findings, "%s of %s on average: MPI-IO turns each call into %s",
                   human_count(sum.calls, direction ? "tiny write" : "tiny read").text,
                   human_bytes(find_mean(&sum)).text, human_count(sum.calls / calls->calls, find_verb(direction)).text);
     find_evidence(findings, finding, (struct find_place){.line = find_transfers(findings, direction).line},
@@ -183,10 +183,11 @@ static bool say_dataset(struct findings *findings, struct finding *finding, unsi
     if (!dataset || dataset->collective || dataset->processes < 2 || !dataset->calls[direction]) return false;
     struct object_requests moved = object_moved(dataset, direction);
     if (moved.calls < 4 * dataset->calls[direction]) return false;
-    finding->title = find_text(findings, "%s of %s on average: HDF5 makes %s of each transfer, which is not collective",
-                               human_count(moved.calls, direction ? "small write" : "small read").text,
-                               human_bytes(moved.bytes / moved.calls).text,
-                               human_count(moved.calls / dataset->calls[direction], find_verb(direction)).text);
+    finding->title =
+        find_text(findings, "%s of %s on average: HDF5 turns each transfer into %s, because it is not collective",
+                  human_count(moved.calls, direction ? "small write" : "small read").text,
+                  human_bytes(moved.bytes / moved.calls).text,
+                  human_count(moved.calls / dataset->calls[direction], find_verb(direction)).text);
     finding->reason = "Each process moves its own small pieces of a dataset, although all pieces together are large "
                       "contiguous parts of the file.";
     finding->advice = "Use collective transfers: H5Pset_dxpl_mpio(dxpl, H5FD_MPIO_COLLECTIVE), and compare. Collective "
@@ -223,9 +224,8 @@ static void advise_dataset(struct findings *findings, struct finding *finding, u
     struct object_requests moved = object_moved(dataset, direction);
     if (moved.calls < 4 * dataset->calls[direction]) return;
     find_evidence(findings, finding, (struct find_place){.file = find_taken(findings).file},
-                  "HDF5 makes %s of each %s of dataset %s",
-                  human_count(moved.calls / dataset->calls[direction], "request").text, find_verb(direction),
-                  find_object_name(dataset).text);
+                  "HDF5 turns each %s of dataset %s into %s", find_verb(direction), find_object_name(dataset).text,
+                  human_count(moved.calls / dataset->calls[direction], "request").text);
     finding->advice =
         "Select parts of the dataset that are contiguous in the file, or store it in chunks with the shape "
         "of the selections and let the chunk cache hold them (H5Pset_chunk_cache).";
@@ -353,7 +353,7 @@ int find_unaligned(struct findings *findings, struct finding *finding) {
                                 "Align datasets in the file: H5Pset_alignment(fapl, threshold, %u), and choose chunks "
                                 "and selections whose bytes are multiples of that.",
                                 taken.file->file->block_size ? taken.file->file->block_size : 4096);
-    find_evidence(findings, finding, (struct find_place){.file = taken.file}, "of dataset %s, which is not aligned",
+    find_evidence(findings, finding, (struct find_place){.file = taken.file}, "dataset %s is not aligned in the file",
                   find_object_name(dataset).text);
     return 1;
 }

@@ -57,7 +57,7 @@ class CasesTest(target.StorageTest):
         self.assertIn('tiny write', finding['title'])
         writes = 16 * 6 * 6  # rows of a process's block: components x edge x edge
         self.assertIn(f'{RANKS * writes:,} tiny writes of 48 B', finding['title'])
-        self.assertIn(f'MPI-IO makes {writes // 4:,} writes of each call', finding['title'])
+        self.assertIn(f'MPI-IO turns each call into {writes // 4:,} writes', finding['title'])
         self.assertGreater(finding['seconds'], 0.9 * LATENCY_SECONDS * writes)
         self.assertEqual(finding['severity'], 'high')
         self.assertEqual(os.path.basename([item['file'] for item in finding['evidence'] if item['file']][-1]), 's3d.0.dat')

@@ -88,7 +88,7 @@ class LibrariesTest(rules.FindingsTest):
         self.assertIn('H5Pset_all_coll_metadata_ops', finding['advice'])
 
     def check_independent(self, finding):
-        self.assertIn('1,024 small writes of 128 B on average: HDF5 makes 64 writes of each transfer', finding['title'])
+        self.assertIn('1,024 small writes of 128 B on average: HDF5 turns each transfer into 64 writes', finding['title'])
         self.assertIn('H5FD_MPIO_COLLECTIVE', finding['advice'])
 
 

@@ -124,7 +124,7 @@ class RanksTest(rules.FindingsTest):
         self.assertGreater(finding['seconds'], 0.005 * 40 * 0.9)
 
     def check_independent(self, finding):
-        self.assertIn('MPI-IO makes 64 writes of each call', finding['title'])
+        self.assertIn('MPI-IO turns each call into 64 writes', finding['title'])
 
     def check_collective(self, finding):
         self.assertIn('romio_cb_write=disable', finding['advice'])
@@ -132,7 +132,7 @@ class RanksTest(rules.FindingsTest):
 
     def check_collective_wait(self, finding):
         self.assertIn('mostly for rank 0', finding['title'])
-        late = [evidence for evidence in finding['evidence'] if 'it comes last to' in evidence['text']]
+        late = [evidence for evidence in finding['evidence'] if 'it is the last to arrive at' in evidence['text']]
         self.assertEqual([evidence['ranks'] for evidence in late], [[0]])
 
     def check_processors(self, finding):
