@@ -68,6 +68,21 @@ struct deferred_event {
 void emit_slowly(struct thread *thread, struct emission *emission);
 void emit_plain_slowly(struct thread *thread, const struct handle *handle, struct plain_event event);
 
+// The transfers inside a call on several objects. When each took place is unknown: they divide the time of the call in
+// proportion to their bytes, so that its time is counted once.
+struct emit_parts {
+    uint64_t start, end; // of those to come
+    uint64_t bytes;      // of them
+};
+
+static inline void emit_next_part(struct emit_parts *parts, struct plain_event *event) {
+    double part = event->size < parts->bytes ? (double)event->size / (double)parts->bytes : 1;
+    event->start = parts->start;
+    event->end = parts->start + (uint64_t)((double)(parts->end - parts->start) * part);
+    parts->start = event->end;
+    parts->bytes -= event->size < parts->bytes ? event->size : parts->bytes;
+}
+
 // Claims the thread's state for a short time. Returns false in a signal handler that has interrupted a claim of its own
 // thread: the handler must neither write into the stream nor wait for a lock.
 static inline bool emit_claim(struct thread *thread) {

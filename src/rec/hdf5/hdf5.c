@@ -174,17 +174,25 @@ void hdf5_leave_flush(struct hdf5_probe *p, uint32_t call, herr_t result) {
     if (begin_event(p, &e, call, file, 0, end)) finish(p, &e, result >= 0);
 }
 
+static struct hdf5_probe locate_one(struct hdf5_probe *p, const struct hdf5_many *many, size_t i) {
+    struct hdf5_probe one = {.thread = p->thread, .library = p->library};
+    locate(&one, many->id[i], many->space[i], many->list);
+    if (!p->id) p->id = one.id;
+    return one;
+}
+
 // A call on several datasets contains a transfer of each.
 void hdf5_leave_multi(struct hdf5_probe *p, uint32_t call, const struct hdf5_many *many, uint32_t each, herr_t result) {
     struct emission e;
-    uint64_t end = event_clock_now();
+    uint64_t end = event_clock_now(), bytes = 0;
+    for (size_t i = 0; i < many->count && result >= 0; i++) bytes += locate_one(p, many, i).size;
+    if (p->thread->writer.clock > end) end = p->thread->writer.clock; // as in finish
+    struct emit_parts parts = {p->start, end, bytes};
     for (size_t i = 0; i < many->count && result >= 0; i++) {
-        struct hdf5_probe one = {.thread = p->thread, .library = p->library};
-        locate(&one, many->id[i], many->space[i], many->list);
-        if (!p->id) p->id = one.id;
+        const struct hdf5_probe one = locate_one(p, many, i);
+        struct plain_event event = {.call = each, .offset = one.offset, .size = one.size, .caller = p->caller};
+        emit_next_part(&parts, &event);
         if (one.id && one.id->left_out) continue;
-        const struct plain_event event = {
-            .call = each, .offset = one.offset, .size = one.size, .start = p->start, .end = end, .caller = p->caller};
         emit_start(&e, event, file_of(one.id), serial_of(one.id));
         add_place(&one, &e);
         emit_slowly(p->thread, &e);

@@ -303,22 +303,31 @@ void nc_leave_parts(struct nc_probe *p, uint32_t call, const struct nc_list *lis
     leave_moved(p, call, variable, &t, end, result);
 }
 
+static struct transfer place_one(struct nc_probe *p, const struct nc_many *many, int i, struct nc_object *variable) {
+    const struct nc_slab slab = {many->start ? many->start[i] : NULL, many->count ? many->count[i] : NULL,
+                                 many->stride ? many->stride[i] : NULL, false};
+    return place_part(p, variable, many->start ? &slab : NULL, 0);
+}
+
 // A call on several variables contains a transfer of each.
 void nc_leave_many(struct nc_probe *p, uint32_t call, int file_id, const struct nc_many *many, uint32_t each,
                    int result) {
     struct emission e;
     uint64_t end = event_clock_now();
     const struct nc_object *whole = object_of(p, file_id, NC_WHOLE_FILE, result);
-    bool left_out = whole && whole->left_out;
-    for (int i = 0; i < many->number && !result && !left_out; i++) {
+    int number = result || (whole && whole->left_out) ? 0 : many->number;
+    struct emit_parts parts = {p->start, end, 0};
+    for (int i = 0; i < number; i++)
+        parts.bytes += place_one(p, many, i, nc_object(p, file_id, many->variable[i])).size;
+    for (int i = 0; i < number; i++) {
         struct nc_object *variable = nc_object(p, file_id, many->variable[i]);
         if (!variable) continue;
-        const struct nc_slab slab = {many->start ? many->start[i] : NULL, many->count ? many->count[i] : NULL,
-                                     many->stride ? many->stride[i] : NULL, false};
-        struct transfer t = place_part(p, variable, many->start ? &slab : NULL, 0);
-        const struct plain_event event = {
-            .call = each, .offset = t.offset, .size = t.size, .start = p->start, .end = end, .caller = p->caller};
+        struct transfer t = place_one(p, many, i, variable);
+        uint32_t description = t.shape && !variable->is_described ? nc_describe(variable) : 0;
+        struct plain_event event = {.call = each, .offset = t.offset, .size = t.size, .caller = p->caller};
+        emit_next_part(&parts, &event);
         emit_start(&e, event, variable->file, variable->serial);
+        if (description) emit_attribute(&e, ATTRIBUTE_DATASET, description);
         add_place(&e, &t);
         emit_slowly(p->thread, &e);
     }
