@@ -12,7 +12,7 @@ CLASSES = ['-', 'read', 'write', 'open', 'close', 'sync', 'seek', 'meta']
 KEYWORDS = {'as': None, 'alias': None, 'sys': None, 'traits': None, 'with': None, 'forward': None, 'late': None,
             'check': None, 'since': None, 'by': None, 'replay': None, 'large': None,
             'count': '- dup fcntl fileno fdopen stat mmap rename view hints sync fsync fdsync flush create redef wait',
-            'pointer': 'explicit shared', 'form': 'split half buffered', 'part': 'var var1 vara vars varm varn vard', 'effect': 'lookup ask stat create remove rename link change',
+            'pointer': 'explicit shared', 'form': 'split half buffered reads writes', 'part': 'var var1 vara vars varm varn vard', 'effect': 'lookup ask stat create remove rename link change',
             'for': 'directory link', 'sizes': 'set fill', 'partner': 'all from_root to_root send receive both'}
 # Layers whose functions come from libraries of which a process may have several (src/rec/library.h).
 LIBRARY_LAYERS = ['hdf5', 'netcdf', 'pnetcdf']

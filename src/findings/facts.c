@@ -368,7 +368,7 @@ static bool is_below_mpi(const struct log_event *event) {
 }
 
 static unsigned library_of(const struct log_call *call) {
-    switch (call->class) {
+    switch (log_call_class_inside(call)) {
     case CLASS_READ: return IN_LIBRARY_READ;
     case CLASS_WRITE: return IN_LIBRARY_WRITE;
     case CLASS_OPEN: return IN_LIBRARY_OPEN;

@@ -90,6 +90,8 @@ enum call_form {
     FORM_SPLIT,
     FORM_HALF,     // one side of a copy inside the kernel, which moves what there is
     FORM_BUFFERED, // nonblocking, of PnetCDF: it copies the values
+    FORM_READS,    // this and the next: of several objects; it contains a transfer of each
+    FORM_WRITES,
 };
 
 // How a transfer of PnetCDF or NetCDF names a part of a variable.

@@ -98,6 +98,12 @@ int log_event_errno(const struct log_event *event);
 
 static inline bool log_class_moves(unsigned class) { return class == CLASS_READ || class == CLASS_WRITE; }
 
+// Of the transfers inside a call on several objects, which moves nothing itself; of other calls, their own.
+static inline unsigned log_call_class_inside(const struct log_call *call) {
+    unsigned form = call_table[call->build_id].form;
+    return form == FORM_READS ? CLASS_READ : form == FORM_WRITES ? CLASS_WRITE : call->class;
+}
+
 // Whether bytes that the call moves are the job's.
 static inline bool log_call_moves(const struct log_call *call) {
     return log_class_moves(call->class) && !call_layer_is_above(call->layer);

@@ -121,10 +121,12 @@ static void add_to_object(struct object_sum *sum, const struct log_event *event)
 }
 
 static enum object_part object_part_of(const struct log_call *call) {
-    return call->class == CLASS_READ    ? OBJECT_READ
-           : call->class == CLASS_WRITE ? OBJECT_WRITE
-           : call->class == CLASS_OPEN  ? OBJECT_OPEN
-                                        : OBJECT_OTHER;
+    switch (log_call_class_inside(call)) {
+    case CLASS_READ: return OBJECT_READ;
+    case CLASS_WRITE: return OBJECT_WRITE;
+    case CLASS_OPEN: return OBJECT_OPEN;
+    default: return OBJECT_OTHER;
+    }
 }
 
 static void add_request(struct call_tree *tree, const struct around *around, const struct log_event *event) {
@@ -135,6 +137,23 @@ static void add_request(struct call_tree *tree, const struct around *around, con
         *request = (struct object_requests){request->calls + 1, request->bytes + log_event_bytes(event),
                                             request->ns + log_event_busy_ns(event)};
     }
+}
+
+static bool is_on_several(const struct log_call *call) { return log_call_class_inside(call) != call->class; }
+
+// Whether a node is of the transfers inside a call on several objects.
+static bool is_part_of(const struct call_tree *tree, size_t node) {
+    const struct log_call *call = tree->node[node].call, *around = tree->node[tree->node[node].parent].call;
+    return around && around->layer == call->layer && is_on_several(around);
+}
+
+// A transfer inside a call on several objects. An object stays in the pool in which it is first.
+static void add_together(struct call_tree *tree, struct object_sum *sum, uint32_t pool, const struct log_event *event) {
+    int direction = direction_of(event);
+    if (!pool || (sum->pool && sum->pool != pool) || !log_class_moves(event->call->class) || event->raw.error) return;
+    sum->pool = pool;
+    sum->together[direction] += log_event_bytes(event);
+    tree->object[pool - 1].together[direction] += log_event_bytes(event);
 }
 
 static int add_event(struct reading *reading, const struct log_event *event) {
@@ -151,11 +170,12 @@ static int add_event(struct reading *reading, const struct log_event *event) {
     node->calls++;
     node->ns += log_event_busy_ns(event);
     node->bytes[direction_of(event)] += bytes;
-    tree->node[parent].below_ns += log_event_busy_ns(event);
-    if (call_layer_is_above(call->layer) && event->file && event->file->object) {
-        uint32_t place;
+    if (!is_part_of(tree, around.node)) tree->node[parent].below_ns += log_event_busy_ns(event);
+    if (call_layer_is_above(call->layer) && event->file && (event->file->object || is_on_several(call))) {
+        uint32_t place, pool = around.about[call_layer_above(call->layer)].object;
         FORWARD(find_object(tree, event->file, call->layer, &place));
         add_to_object(&tree->object[place], event);
+        if (is_part_of(tree, around.node)) add_together(tree, &tree->object[place], pool, event);
         around.about[call_layer_above(call->layer)].object = place + 1;
         around.about[call_layer_above(call->layer)].part = object_part_of(call);
     }
@@ -196,6 +216,28 @@ static void join_requests(struct object_requests *to, const struct object_reques
     to->ns += from->ns;
 }
 
+static void take_share(struct object_requests *to, struct object_requests *pool, double share) {
+    struct object_requests own = {(uint64_t)((double)pool->calls * share), (uint64_t)((double)pool->bytes * share),
+                                  (int64_t)((double)pool->ns * share)};
+    join_requests(to, &own);
+    *pool = (struct object_requests){pool->calls - own.calls, pool->bytes - own.bytes, pool->ns - own.ns};
+}
+
+// The last object gets what is left, so that nothing is lost.
+static void divide_pools(struct call_tree *tree) {
+    for (size_t i = 0; i < tree->objects; i++) {
+        struct object_sum *sum = &tree->object[i], *pool = sum->pool ? &tree->object[sum->pool - 1] : NULL;
+        for (unsigned part = 0; pool && part < DIRECTION_COUNT; part++) {
+            if (!sum->together[part]) continue;
+            uint64_t own = sum->together[part], all = pool->together[part];
+            double share = own < all ? (double)own / (double)all : 1;
+            pool->together[part] = all - own;
+            for (unsigned d = 0; d < DIRECTION_COUNT; d++)
+                take_share(&sum->request[part][d], &pool->request[part][d], share);
+        }
+    }
+}
+
 static void join_object(struct object_sum *to, const struct object_sum *from) {
     if (from->dataset) to->dataset = from->dataset;
     to->opens += from->opens;
@@ -223,9 +265,11 @@ static int end(void *context, void *state) {
     struct reading *reading = state;
     if (!reading) return 0;
     int code = join_nodes(tree, &reading->own);
+    divide_pools(&reading->own);
     for (size_t i = 0; i < reading->own.objects && !code; i++) {
         const struct object_sum *from = &reading->own.object[i];
         uint32_t place;
+        if (!from->object->object) continue;
         code = find_object(tree, from->object, from->layer, &place);
         if (!code) join_object(&tree->object[place], from);
     }
@@ -278,7 +322,7 @@ void library_sum_add(struct library_sum *sum, const struct library_sum *more) {
 }
 
 static enum library_part part_of(const struct log_call *call) {
-    switch (call->class) {
+    switch (log_call_class_inside(call)) {
     case CLASS_READ:
     case CLASS_WRITE: return PART_TRANSFERS;
     case CLASS_OPEN: return PART_OPENS;
@@ -311,7 +355,7 @@ void call_tree_library(const struct call_tree *tree, unsigned layer, struct libr
             sum->below_ns += node->below_ns < node->ns ? node->below_ns : node->ns;
         }
         for (unsigned d = 0; d < DIRECTION_COUNT; d++) {
-            if (top == i) sum->bytes[d] += node->bytes[d];
+            if (top == i || (node->parent == top && is_part_of(tree, i))) sum->bytes[d] += node->bytes[d];
             if (!is_request || (d == DIRECTION_READ) != (node->call->class == CLASS_READ)) continue;
             sum->file_calls[d] += node->calls;
             sum->file_bytes[d] += node->bytes[d];

@@ -40,8 +40,11 @@ struct object_sum {
     // selections with a rule, whose bytes are `regular`.
     uint64_t chunk_bytes[DIRECTION_COUNT];
     uint64_t regular[DIRECTION_COUNT];
-    struct object_requests request[OBJECT_PARTS][DIRECTION_COUNT]; // inside its calls
+    // Inside its calls. Those inside a call on several objects are divided among them in proportion to their bytes.
+    struct object_requests request[OBJECT_PARTS][DIRECTION_COUNT];
     uint64_t processes;
+    uint64_t together[DIRECTION_COUNT]; // of `bytes`, in calls on several objects
+    uint32_t pool;                      // the object that stands for these calls, place + 1; 0: there are none
 };
 
 struct call_tree {
