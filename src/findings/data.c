@@ -1,4 +1,8 @@
 // Data that was moved more than once.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/scoped.h"
 #include "findings/find.h"
 
 static bool is_again(const struct facts_file *file, unsigned direction) {
@@ -12,14 +16,17 @@ static int moved_again(struct findings *findings, struct finding *finding, unsig
                        const struct facts_file **file) {
     const struct facts *facts = findings->facts;
     double slow_ns = 0;
-    bool is_filled = direction == FACTS_WRITE && find_is_told(findings, "fill-values");
+    SCOPED_FREE bool *is_filled = calloc(facts->files + 1, sizeof *is_filled);
+    RETURN_IF(!is_filled, -ENOMEM);
+    if (direction == FACTS_WRITE && find_is_told(findings, "fill-values"))
+        FORWARD(find_filled_files(findings, is_filled));
     for (size_t i = 0; i < facts->grains; i++) {
         const struct facts_grain *grain = &facts->grain[i];
         const struct facts_file *own = find_file(findings, grain);
         if (!find_is_request(grain) || grain->traits.kind != direction || !grain->traits.again || !own) continue;
         if (!is_again(own, direction)) continue;
         // Once is too often: which of the two writes is the needless one has been said.
-        if (is_filled && grain->traits.library) continue;
+        if (is_filled[find_use(findings, grain)->file] && grain->traits.library) continue;
         if (!facts_at_memory_speed(find_cell(findings, grain))) slow_ns += grain->left_ns;
         FORWARD(find_claim_typical(findings, grain));
     }

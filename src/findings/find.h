@@ -33,12 +33,14 @@ int find_claim(struct findings *findings, const struct facts_grain *grain, doubl
 static inline int find_claim_part(struct findings *findings, const struct facts_grain *grain, double part) {
     return find_claim(findings, grain, grain->left_ns - (1 - part) * grain->wall_ns);
 }
-// Claims the grain's time without the pauses of a busy machine: what its calls typically take. A pause of other calls
-// in its cell does not matter.
-static inline int find_claim_typical(struct findings *findings, const struct facts_grain *grain) {
+// The part of the grain's time without the pauses of a busy machine: what its calls typically take. A pause of other
+// calls in its cell does not matter.
+static inline double find_typical_part(const struct findings *findings, const struct facts_grain *grain) {
     double typical_ns = (double)facts_typical_ns(&findings->facts->cell[grain->cell]) * (double)grain->sum.calls;
-    return find_claim_part(findings, grain,
-                           typical_ns < (double)grain->sum.ns ? typical_ns / (double)grain->sum.ns : 1);
+    return typical_ns < (double)grain->sum.ns ? typical_ns / (double)grain->sum.ns : 1;
+}
+static inline int find_claim_typical(struct findings *findings, const struct facts_grain *grain) {
+    return find_claim_part(findings, grain, find_typical_part(findings, grain));
 }
 // Claims `wanted_ns` from all grains with a true mark, in proportion to what is left of them.
 int find_claim_spread(struct findings *findings, const bool *mark, double wanted_ns);
@@ -90,6 +92,8 @@ struct find_name {
     char text[96];
 };
 struct find_name find_object_name(const struct object_sum *dataset);
+// Marks the files into which HDF5 writes fill values that the program replaces. `of_file` has a place for each.
+int find_filled_files(const struct findings *findings, bool *of_file);
 
 // --- texts
 

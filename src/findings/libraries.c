@@ -33,6 +33,11 @@ static int list_files(const struct findings *findings, struct lookup *by_name) {
     return 0;
 }
 
+// The place of the file that holds a dataset of HDF5; LOOKUP_NONE for other objects.
+static uint32_t file_of(const struct lookup *by_name, const struct object_sum *sum) {
+    return is_dataset(sum) ? lookup_find(by_name, name_key(sum->object)) : LOOKUP_NONE;
+}
+
 static uint64_t elements(const uint64_t *dims, unsigned rank) {
     uint64_t all = 1;
     for (unsigned i = 0; i < rank; i++) all *= dims[i];
@@ -81,38 +86,44 @@ struct losing { // by file
 
 struct lost {
     const struct object_sum *worst; // NULL: nothing is lost
+    double worst_ns;
+    const struct facts_file *file; // that holds it
     uint64_t datasets;
 };
 
-static void add_lost(const struct object_sum *sum, part_lost *lost_part, struct losing *of_file, struct lost *lost,
-                     double *worst_ns) {
+static double lost_ns(const struct object_sum *sum, part_lost *lost_part, enum object_part part, unsigned direction) {
+    return (double)sum->request[part][direction].ns * lost_part(sum, part, direction);
+}
+
+static void add_lost(const struct object_sum *sum, part_lost *lost_part, struct losing *of_file,
+                     const struct facts_file *file, struct lost *lost) {
     double own_ns = 0;
     for (unsigned part = 0; part < OBJECT_PARTS; part++) {
         for (unsigned d = 0; d < FACTS_DIRECTIONS; d++) {
-            double ns = (double)sum->request[part][d].ns, lost_ns = ns * lost_part(sum, part, d);
-            of_file->all_ns[part][d] += ns;
-            of_file->lost_ns[part][d] += lost_ns;
-            own_ns += lost_ns;
+            double ns = lost_ns(sum, lost_part, part, d);
+            of_file->all_ns[part][d] += (double)sum->request[part][d].ns;
+            of_file->lost_ns[part][d] += ns;
+            own_ns += ns;
         }
     }
     if (own_ns > 0) lost->datasets++;
-    if (own_ns <= *worst_ns) return;
-    *worst_ns = own_ns;
+    if (own_ns <= lost->worst_ns) return;
+    lost->worst_ns = own_ns;
     lost->worst = sum;
+    lost->file = file;
 }
 
 static int claim_lost(struct findings *findings, part_lost *lost_part, struct lost *lost) {
     const struct facts *facts = findings->facts;
     SCOPED(lookup_free) struct lookup by_name = {0};
     SCOPED_FREE struct losing *of_file = calloc(facts->files + 1, sizeof *of_file);
-    double worst_ns = 0;
     *lost = (struct lost){0};
     RETURN_IF(!of_file, -ENOMEM);
     FORWARD(list_files(findings, &by_name));
     for (size_t i = 0; i < objects_in(findings); i++) {
         const struct object_sum *sum = &facts->tree->object[i];
-        uint32_t file = is_dataset(sum) ? lookup_find(&by_name, name_key(sum->object)) : LOOKUP_NONE;
-        if (file != LOOKUP_NONE) add_lost(sum, lost_part, &of_file[file], lost, &worst_ns);
+        uint32_t file = file_of(&by_name, sum);
+        if (file != LOOKUP_NONE) add_lost(sum, lost_part, &of_file[file], facts->file[file], lost);
     }
     for (size_t i = 0; i < facts->grains && lost->worst; i++) {
         const struct facts_grain *grain = &facts->grain[i];
@@ -151,9 +162,23 @@ static double lost_to_fill(const struct object_sum *sum, enum object_part part, 
     if (direction != FACTS_WRITE || dataset->fill_time == FILL_NEVER || size < LEAST_FILL_BYTES || own < size / 2)
         return 0;
     if (part == OBJECT_OPEN) return moved >= size / 2 ? 1 : 0;
-    // Late allocation: by the first write.
-    bool fills = part == OBJECT_WRITE && dataset->layout == LAYOUT_CONTIGUOUS && moved >= own + size / 2;
+    // Late allocation: by the first write. What is read to be written again lies in holes of the selections (sieving).
+    bool fills = part == OBJECT_WRITE && dataset->layout == LAYOUT_CONTIGUOUS && moved >= own + size / 2 &&
+                 sum->request[part][FACTS_READ].bytes * 2 < moved - own;
     return fills ? (double)(moved - own) / (double)moved : 0;
+}
+
+int find_filled_files(const struct findings *findings, bool *of_file) {
+    SCOPED(lookup_free) struct lookup by_name = {0};
+    FORWARD(list_files(findings, &by_name));
+    for (size_t i = 0; i < objects_in(findings); i++) {
+        const struct object_sum *sum = &findings->facts->tree->object[i];
+        uint32_t file = file_of(&by_name, sum);
+        if (file == LOOKUP_NONE) continue;
+        of_file[file] |=
+            lost_to_fill(sum, OBJECT_OPEN, FACTS_WRITE) > 0 || lost_to_fill(sum, OBJECT_WRITE, FACTS_WRITE) > 0;
+    }
+    return 0;
 }
 
 int find_fill_values(struct findings *findings, struct finding *finding) {
@@ -161,12 +186,13 @@ int find_fill_values(struct findings *findings, struct finding *finding) {
     int found = claim_lost(findings, lost_to_fill, &lost);
     if (found <= 0) return found;
     const struct object_sum *sum = lost.worst;
-    uint64_t in_open = sum->request[OBJECT_OPEN][FACTS_WRITE].bytes;
-    uint64_t in_writes = sum->request[OBJECT_WRITE][FACTS_WRITE].bytes, own = sum->bytes[FACTS_WRITE];
-    uint64_t filled = in_open + (in_writes > own ? in_writes - own : 0);
+    bool in_open = lost_to_fill(sum, OBJECT_OPEN, FACTS_WRITE) > 0;
+    bool in_writes = lost_to_fill(sum, OBJECT_WRITE, FACTS_WRITE) > 0;
+    uint64_t own = sum->bytes[FACTS_WRITE], filled = in_open ? sum->request[OBJECT_OPEN][FACTS_WRITE].bytes : 0;
+    if (in_writes) filled += sum->request[OBJECT_WRITE][FACTS_WRITE].bytes - own;
     finding->title =
         find_text(findings, "HDF5 writes %s of fill values that the program then replaces", human_bytes(filled).text);
-    find_evidence(findings, finding, (struct find_place){.file = find_taken(findings).file},
+    find_evidence(findings, finding, (struct find_place){.file = lost.file},
                   "dataset %s has %s; its %s wrote %s of fill values, and %s of the program %s",
                   find_object_name(sum).text, human_bytes(bytes_of(sum->dataset)).text,
                   in_open ? "creation" : "first write", human_bytes(filled).text,
@@ -184,10 +210,24 @@ static uint64_t chunks_of(const struct log_dataset *dataset) {
     return all;
 }
 
+static uint64_t chunk_bytes(const struct log_dataset *dataset) {
+    return elements(dataset->chunk, dataset->chunk_rank) * dataset->bytes;
+}
+
+// Whether parts of chunks are written, and the reads are about as large as the chunks then written: not of metadata.
+static bool reads_chunks(const struct object_sum *sum) {
+    enum { LIKE = 4 };
+    const struct object_requests *of = sum->request[OBJECT_WRITE];
+    if (!of[FACTS_WRITE].calls || sum->regular[FACTS_WRITE] >= sum->chunk_bytes[FACTS_WRITE]) return false;
+    double read = (double)of[FACTS_READ].bytes / (double)of[FACTS_READ].calls;
+    double written = (double)of[FACTS_WRITE].bytes / (double)of[FACTS_WRITE].calls;
+    return read < LIKE * written && written < LIKE * read;
+}
+
 static double lost_to_filters(const struct object_sum *sum, enum object_part part, unsigned direction) {
     const struct object_requests *reads = &sum->request[OBJECT_WRITE][FACTS_READ];
     if (part != OBJECT_WRITE || !sum->dataset->filters.count || !sum->calls[FACTS_WRITE]) return 0;
-    if (reads->calls < LIMIT_PATTERN_CALLS) return 0;
+    if (reads->calls < LIMIT_PATTERN_CALLS || !reads_chunks(sum)) return 0;
     if (direction == FACTS_READ) return 1;
     double chunks = (double)chunks_of(sum->dataset), writes = (double)sum->request[part][FACTS_WRITE].calls;
     return writes > 2 * chunks ? 1 - chunks / writes : 0;
@@ -207,9 +247,8 @@ int find_filters(struct findings *findings, struct finding *finding) {
         find_text(findings,
                   "Write whole chunks (%s elements), let the chunk cache hold the chunks that are written "
                   "in turn (H5Pset_chunk_cache; the dataset has %s of %s), or compress later with h5repack.",
-                  chunk.text, human_count(chunks_of(dataset), "chunk").text,
-                  human_bytes(elements(dataset->chunk, dataset->chunk_rank) * dataset->bytes).text);
-    find_evidence(findings, finding, (struct find_place){.file = find_taken(findings).file},
+                  chunk.text, human_count(chunks_of(dataset), "chunk").text, human_bytes(chunk_bytes(dataset)).text);
+    find_evidence(findings, finding, (struct find_place){.file = lost.file},
                   "%s of %s on dataset %s made %s of %s and %s", human_count(sum->calls[FACTS_WRITE], "write").text,
                   human_bytes(sum->bytes[FACTS_WRITE] / sum->calls[FACTS_WRITE]).text, find_object_name(sum).text,
                   human_count(of[FACTS_READ].calls, "read").text,
@@ -233,15 +272,19 @@ static double lost_to_chunks(const struct object_sum *sum, enum object_part part
     return is_small && sum->regular[part] * 2 >= asked && moved >= 2 * asked ? 1 - (double)asked / (double)moved : 0;
 }
 
+static double lost_in(const struct object_sum *sum, enum object_part part) {
+    return lost_ns(sum, lost_to_chunks, part, FACTS_READ) + lost_ns(sum, lost_to_chunks, part, FACTS_WRITE);
+}
+
 int find_chunks(struct findings *findings, struct finding *finding) {
     struct lost lost;
     int found = claim_lost(findings, lost_to_chunks, &lost);
     if (found <= 0) return found;
     const struct object_sum *sum = lost.worst;
     const struct log_dataset *dataset = sum->dataset;
-    unsigned direction = moved_for(sum, FACTS_WRITE) > moved_for(sum, FACTS_READ);
+    unsigned direction = lost_in(sum, OBJECT_WRITE) > lost_in(sum, OBJECT_READ);
     uint64_t calls = sum->calls[direction], asked = sum->bytes[direction];
-    uint64_t chunk = elements(dataset->chunk, dataset->chunk_rank) * dataset->bytes;
+    uint64_t chunk = chunk_bytes(dataset);
     uint64_t each = chunk && calls ? sum->chunk_bytes[direction] / chunk / calls : 0;
     finding->title =
         find_text(findings, "Selections use %s of the chunks that they touch: to %s %s HDF5 moved %s",
@@ -252,7 +295,7 @@ int find_chunks(struct findings *findings, struct finding *finding) {
                                 "let the chunk cache hold the %s that a call touches: H5Pset_chunk_cache with %s.",
                                 shape_of(dataset->chunk, dataset->chunk_rank).text, find_verb(direction),
                                 human_count(each, "chunk").text, human_bytes(each * chunk).text);
-    find_evidence(findings, finding, (struct find_place){.file = find_taken(findings).file},
+    find_evidence(findings, finding, (struct find_place){.file = lost.file},
                   "%s of %s on dataset %s (%s) touch %s of %s each", human_count(calls, find_verb(direction)).text,
                   human_bytes(calls ? asked / calls : 0).text, find_object_name(sum).text,
                   shape_of(dataset->dims, dataset->rank).text, human_count(each, "chunk").text,
@@ -264,7 +307,8 @@ int find_chunks(struct findings *findings, struct finding *finding) {
 // --- metadata
 
 static bool is_metadata(const struct facts_grain *grain) {
-    return find_is_request(grain) && grain->traits.library >= IN_LIBRARY_OPEN;
+    bool is_open = grain->traits.library == IN_LIBRARY_OPEN, is_close = grain->traits.library == IN_LIBRARY_CLOSE;
+    return find_is_request(grain) && (is_open || is_close);
 }
 
 // By file: whether it holds datasets of HDF5, and what is known about them.
@@ -282,7 +326,7 @@ static int list_holding(const struct findings *findings, struct holding *of_file
     FORWARD(list_files(findings, &by_name));
     for (size_t i = 0; i < objects_in(findings); i++) {
         const struct object_sum *sum = &facts->tree->object[i];
-        uint32_t file = is_dataset(sum) ? lookup_find(&by_name, name_key(sum->object)) : LOOKUP_NONE;
+        uint32_t file = file_of(&by_name, sum);
         if (file == LOOKUP_NONE) continue;
         struct holding *holding = &of_file[file];
         uint64_t moved = sum->request[OBJECT_WRITE][FACTS_WRITE].bytes, own = sum->bytes[FACTS_WRITE];
@@ -299,6 +343,27 @@ static int list_holding(const struct findings *findings, struct holding *of_file
     return 0;
 }
 
+// Of the bytes that were read again, those that another process had read.
+static double read_by_others(const struct facts_file *file) {
+    uint64_t again = file->again[FACTS_READ];
+    return again > file->read_by_itself ? 1 - (double)file->read_by_itself / (double)again : 0;
+}
+
+static int count_readers(const struct findings *findings, const struct facts_file *file, uint64_t *readers) {
+    const struct facts *facts = findings->facts;
+    SCOPED_FREE bool *reads = calloc(facts->processes + 1, sizeof *reads);
+    RETURN_IF(!reads, -ENOMEM);
+    *readers = 0;
+    for (size_t i = 0; i < facts->grains; i++) {
+        const struct facts_grain *grain = &facts->grain[i];
+        bool *own = &reads[find_use(findings, grain)->process];
+        if (!is_metadata(grain) || grain->traits.kind != KIND_READ || find_file(findings, grain) != file) continue;
+        *readers += !*own;
+        *own = true;
+    }
+    return 0;
+}
+
 int find_shared_metadata(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     SCOPED_FREE struct holding *of_file = calloc(facts->files + 1, sizeof *of_file);
@@ -309,17 +374,21 @@ int find_shared_metadata(struct findings *findings, struct finding *finding) {
         const struct facts_grain *grain = &facts->grain[i];
         bool is_again = is_metadata(grain) && grain->traits.kind == KIND_READ && grain->traits.again;
         if (!is_again || !of_file[find_use(findings, grain)->file].reads_alone) continue;
-        FORWARD(find_claim_typical(findings, grain));
+        double part = find_typical_part(findings, grain) * read_by_others(find_file(findings, grain));
+        FORWARD(find_claim_part(findings, grain, part));
     }
     struct find_taken taken = find_taken(findings);
     if (!taken.file || taken.processes < 2 || taken.sum.calls < LIMIT_PATTERN_CALLS) return 0;
+    struct facts_sum sum = find_taken_of(findings, taken.file);
+    uint64_t readers;
+    FORWARD(count_readers(findings, taken.file, &readers));
     finding->class = CLASS_READ;
-    finding->title = find_text(findings, "%s read the same metadata of a file: %s of %s",
-                               human_count(taken.file->processes[FACTS_READ], "process").text,
-                               human_count(taken.sum.calls, "read").text, human_bytes(find_mean(&taken.sum)).text);
+    finding->title =
+        find_text(findings, "%s read the same metadata of a file: %s of %s", human_count(readers, "process").text,
+                  human_count(sum.calls, "read").text, human_bytes(find_mean(&sum)).text);
     find_evidence(findings, finding, (struct find_place){.file = taken.file},
                   "%s when objects are opened, %s, of bytes that had been read before",
-                  human_count(taken.sum.calls, "read").text, find_each(&taken.sum).text);
+                  human_count(sum.calls, "read").text, find_each(&sum).text);
     if (at_memory_speed(findings)) finding->low = "these calls are served from memory";
     return 1;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../call/hdf5_later.h"
+
 #define CHECK(code)                                                                                                    \
     if ((code) < 0) {                                                                                                  \
         fprintf(stderr, "line %d failed\n", __LINE__);                                                                 \
@@ -17,13 +19,15 @@ enum { SIDE = 512, CHUNK = 64, OBJECTS = 150, STEPS = 64 };
 
 static double *values;
 
-static hid_t make_file(const char *folder, hid_t access) {
+static hid_t make_named(const char *folder, const char *name, hid_t access) {
     char path[4096];
-    snprintf(path, sizeof path, "%s/planted.h5", folder);
+    snprintf(path, sizeof path, "%s/%s.h5", folder, name);
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     CHECK(file);
     return file;
 }
+
+static hid_t make_file(const char *folder, hid_t access) { return make_named(folder, "planted", access); }
 
 static hid_t make_data(hid_t file, const char *name, hid_t list, hid_t how) {
     const hsize_t dims[2] = {SIDE, SIDE};
@@ -50,7 +54,18 @@ static void write_all(hid_t data, hsize_t rows, hsize_t columns) {
         for (hsize_t column = 0; column < SIDE; column += columns) move(data, true, row, column, rows, columns);
 }
 
-// --- fill values: written early and replaced; never written; not written because nobody asked for them
+static void write_whole(hid_t data) { CHECK(H5Dwrite(data, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values)); }
+
+// --- fill values: written early and replaced; never written; not written because nobody asked for them. And columns,
+// for which HDF5 reads and writes what lies between them, too
+
+static void fill_columns(const char *folder) {
+    hid_t file = make_file(folder, H5P_DEFAULT), data = make_data(file, "columns", H5P_DEFAULT, H5P_DEFAULT);
+    write_whole(data);
+    for (hsize_t column = 0; column < SIDE; column += CHUNK) move(data, true, 0, column, SIDE, CHUNK);
+    H5Dclose(data);
+    H5Fclose(file);
+}
 
 static void fill(const char *what, const char *folder) {
     const double value = 7;
@@ -60,6 +75,12 @@ static void fill(const char *what, const char *folder) {
     if (!strcmp(what, "fill-never")) CHECK(H5Pset_fill_time(list, H5D_FILL_TIME_NEVER));
     hid_t data = make_data(file, "filled", list, H5P_DEFAULT);
     write_all(data, SIDE / 4, SIDE);
+    H5Dclose(data);
+    H5Fclose(file);
+    if (strcmp(what, "fill-again")) return;
+    file = make_named(folder, "again", H5P_DEFAULT);
+    data = make_data(file, "again", H5P_DEFAULT, H5P_DEFAULT);
+    for (int i = 0; i < 8; i++) write_whole(data);
     H5Dclose(data);
     H5Fclose(file);
 }
@@ -80,14 +101,17 @@ static void parts(const char *what, const char *folder) {
     // Without a larger cache it holds four chunks; a row of them has eight. A filtered one is never kept.
     CHECK(H5Pset_chunk_cache(how, 521, is_cached ? 8 << 20 : filters ? 0 : 4 * CHUNK * CHUNK * sizeof *values, 0.75));
     hid_t list = chunk_list(filters), data = make_data(file, "chunked", list, how);
+    // More is written than read, but only the reads lose.
+    bool is_replaced = strstr(what, "replaced");
+    for (int i = 0; is_replaced && i < 3; i++) write_whole(data);
     if (filters && !whole) {
         for (hsize_t row = 0; row < 16; row++) move(data, true, row, 0, 1, SIDE);
-    } else {
+    } else if (!is_replaced) {
         write_all(data, CHUNK, CHUNK);
     }
     H5Dclose(data);
     data = H5Dopen2(file, "chunked", how);
-    for (hsize_t i = 0; !filters && i < STEPS; i++) {
+    for (hsize_t i = 0; !filters && i < (is_replaced ? STEPS / 4 : STEPS); i++) {
         if (whole)
             move(data, false, i / 8 * CHUNK, i % 8 * CHUNK, CHUNK, CHUNK);
         else
@@ -98,6 +122,38 @@ static void parts(const char *what, const char *folder) {
 }
 
 // --- metadata: of many objects, or of few
+
+#ifndef H5_HAVE_PARALLEL
+// Rows of two datasets in each call.
+static void objects_multi(const char *folder) {
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    CHECK(H5Pset_sieve_buf_size(access, 1));
+    hid_t file = make_file(folder, access), space = H5Screate_simple(2, (hsize_t[2]){SIDE, SIDE}, NULL);
+    hid_t memory = H5Screate_simple(2, (hsize_t[2]){1, CHUNK}, NULL);
+    hid_t data[] = {make_data(file, "one", H5P_DEFAULT, H5P_DEFAULT), make_data(file, "two", H5P_DEFAULT, H5P_DEFAULT)};
+    hid_t types[] = {H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE}, memories[] = {memory, memory}, spaces[] = {space, space};
+    const void *buffers[] = {values, values};
+    for (hsize_t i = 0; i < STEPS; i++) {
+        CHECK(H5Sselect_hyperslab(space, H5S_SELECT_SET, (hsize_t[2]){i, 0}, NULL, (hsize_t[2]){1, CHUNK}, NULL));
+        CHECK(H5Dwrite_multi(2, data, types, memories, spaces, H5P_DEFAULT, buffers));
+    }
+    H5Dclose(data[0]);
+    H5Dclose(data[1]);
+    H5Fclose(file);
+}
+#endif
+
+// A copy moves the data in pieces of its own size.
+static void objects_copied(const char *folder) {
+    const hsize_t chunk[2] = {8, 16};
+    hid_t list = H5Pcreate(H5P_DATASET_CREATE), file = make_file(folder, H5P_DEFAULT);
+    CHECK(H5Pset_chunk(list, 2, chunk));
+    hid_t data = make_data(file, "from", list, H5P_DEFAULT);
+    move(data, true, 0, 0, CHUNK, CHUNK);
+    H5Dclose(data);
+    CHECK(H5Ocopy(file, "from", file, "to", H5P_DEFAULT, H5P_DEFAULT));
+    H5Fclose(file);
+}
 
 static void objects(const char *what, const char *folder) {
     const hsize_t dims[1] = {16};
@@ -207,9 +263,17 @@ int main(int argc, char **argv) {
 #endif
     values = calloc(SIDE * SIDE, sizeof *values);
     for (size_t i = 0; i < SIDE * SIDE; i++) values[i] = (double)(i * 2654435761u % 65521); // it does not compress well
-    if (!strncmp(what, "fill", 4)) fill(what, argv[2]);
+    if (!strcmp(what, "fill-columns"))
+        fill_columns(argv[2]);
+    else if (!strncmp(what, "fill", 4))
+        fill(what, argv[2]);
     if (!strncmp(what, "filters", 7) || !strncmp(what, "chunks", 6)) parts(what, argv[2]);
-    if (!strncmp(what, "objects", 7)) objects(what, argv[2]);
+#ifndef H5_HAVE_PARALLEL
+    if (!strcmp(what, "objects-multi")) objects_multi(argv[2]);
+#endif
+    if (!strcmp(what, "objects-copied")) objects_copied(argv[2]);
+    if (!strncmp(what, "objects", 7) && strcmp(what, "objects-multi") && strcmp(what, "objects-copied"))
+        objects(what, argv[2]);
     if (!strncmp(what, "align", 5)) align(what, argv[2]);
 #ifdef H5_HAVE_PARALLEL
     if (!strncmp(what, "shared", 6)) shared(what, argv[2]);

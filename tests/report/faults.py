@@ -115,10 +115,10 @@ RANK_FAULTS = [
 LATER = {'collective-wait', 'data-sieving'}
 # Of tests/hdf5/planted.c: its first argument. Those with ranks need MPI.
 LIBRARY_FAULTS = [
-    ('fill-values', 'fill', 'fill-never', 'fill-default'),
+    ('fill-values', 'fill', 'fill-never', 'fill-default', 'fill-columns'),
     ('filters', 'filters', 'filters-cached', 'filters-whole'),
     ('chunks', 'chunks', 'chunks-cached', 'chunks-whole'),
-    ('library-metadata', 'objects', 'objects-few', 'objects-kept'),
+    ('library-metadata', 'objects', 'objects-few', 'objects-kept', 'objects-multi', 'objects-copied'),
 ]
 LIBRARY_RANK_FAULTS = [
     ('shared-metadata', 'shared', 'shared-together', 'shared-alone'),

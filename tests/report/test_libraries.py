@@ -48,6 +48,36 @@ class LibrariesTest(rules.FindingsTest):
     def test_ranks(self):
         self.check_rows(LIBRARY_RANK_FAULTS)
 
+    def test_chunks_that_were_written_whole(self):
+        """The direction that loses counts, not the one that moves more."""
+        findings = {f['id']: f for f in self.findings(self.run_planted('chunks-replaced'))}
+        self.assertIn('use 1.6 % of the chunks that they touch: to read 64.0 KiB HDF5 moved 4.0 MiB',
+                      findings['chunks']['title'])
+
+    def test_fill_values_of_one_file(self):
+        """They explain nothing in another one, which is written eight times."""
+        findings = {f['id']: f for f in self.findings(self.run_planted('fill-again'))}
+        self.assertTrue(findings['fill-values']['evidence'][0]['file'].endswith('/planted.h5'))
+        self.assertIn('2.0 MiB of a file were written 8.0 times', findings['written-again']['title'])
+
+    def test_calls_on_several_datasets(self):
+        """Bytes and time of H5Dwrite_multi are those of the transfers in it."""
+        log = self.run_planted('objects-multi')
+        info = self.json('info', '--json', log)
+        parts = {part['part']: part for part in info['libraries'][0]['parts']}
+        moved = 2 * 64 * 64 * 8
+        self.assertEqual((parts['transfers']['calls'], parts['transfers']['bytes_written']), (64, moved))
+        self.assertGreaterEqual(parts['transfers']['file_bytes_written'], moved)
+        self.assertNotIn('others', parts)
+        objects = {item['object']: item for item in info['objects']}
+        self.assertEqual([objects[name]['bytes_written'] for name in ('/one', '/two')], [moved // 2] * 2)
+        self.assertEqual(objects['/one']['file_bytes_written'], objects['/two']['file_bytes_written'])
+        self.assertEqual(sum(item['file_bytes_written'] for item in objects.values()),
+                         parts['transfers']['file_bytes_written'])
+        times = [objects[name]['time_written'] for name in ('/one', '/two')]
+        self.assertAlmostEqual(sum(times), parts['transfers']['time'], delta=1e-6 * 64)
+        self.assertLess(parts['transfers']['below'], parts['transfers']['time'])
+
     def test_alignment(self):
         """Rows of 4 KiB in files that are there, one of which has aligned datasets."""
         findings = {f['id']: f for f in self.findings(self.run_planted('align', CACHED, 'align-make'))}
