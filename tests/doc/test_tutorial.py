@@ -26,13 +26,13 @@ def shape(line):
 
 
 def steps():
-    """(commands, lines shown below them) of each shell block."""
+    """(commands, lines shown below them) of each shell block; … stands for lines that are not shown."""
     with open(TUTORIAL, encoding='utf-8') as text:
         blocks = FENCE.findall(text.read())
     for i, (language, commands) in enumerate(blocks):
         if language == 'sh':
             shown = blocks[i + 1][1] if i + 1 < len(blocks) and not blocks[i + 1][0] else ''
-            yield commands, [line for line in shown.split('\n') if line.strip()]
+            yield commands, [line for line in shown.split('\n') if line.strip() not in ('', '…')]
 
 
 def missing(shown, printed):
