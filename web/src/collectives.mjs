@@ -74,7 +74,7 @@ function message(collectives, worlds) {
         late?.seconds > 0
             ? ` Rank ${late.rank}${worlds.length > 1 ? ` (PID ${late.pid})` : ''} keeps the others waiting most: it comes ` +
               `last to ${count(late.last)} of its ${plural(late.calls, 'call')} with others, which wait ` +
-              `${seconds(late.seconds)} for it alone.`
+              `${seconds(late.seconds)} for it.`
             : '';
     return `${seconds(all)} of all ranks in ${plural(collectives.calls, 'call')}: ${shares.join(', ')}.${last}`;
 }
