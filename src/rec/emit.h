@@ -170,23 +170,25 @@ static inline __attribute__((always_inline)) void emit_push_plain(struct thread 
 }
 
 // Like emit_finish, for a transfer through a handle with at most one attribute (ATTRIBUTE_LIMIT: none). Returns false
-// and does nothing if there is more to write.
+// and does nothing if there is more to write. Calls without children have it only if they `may_be_alone`, a constant.
 static inline __attribute__((always_inline)) bool emit_finish_plain(struct thread *thread, struct call_frame *frame,
                                                                     uint32_t serial, struct plain_event event,
-                                                                    enum event_attribute attribute, uint64_t value) {
+                                                                    enum event_attribute attribute, uint64_t value,
+                                                                    bool may_be_alone) {
     struct stream_writer *writer = &thread->writer;
     unsigned slot = emit_slot(serial, event.call);
     uint64_t key = emit_key(serial, event.call, 0);
     if (UNLIKELY(frame->number == CALL_FRAME_SILENT || !emit_claim(thread))) return false;
     // A thread that has lost its state has no room in its chunk either.
     // Without children and attributes there is a shorter form.
-    bool has_children = writer->at != frame->behind, has_form = attribute != ATTRIBUTE_LIMIT && !frame->is_known;
-    bool is_plain = LIKELY(writer->at < writer->limit && (has_children || has_form) && writer->slot[slot].key == key &&
+    bool has_children = writer->at != frame->behind;
+    bool is_alone = may_be_alone && !has_children && attribute != ATTRIBUTE_LIMIT && !frame->is_known;
+    bool is_plain = LIKELY(writer->at < writer->limit && (has_children || is_alone) && writer->slot[slot].key == key &&
                            writer->slot[slot].size == event.size);
     if (is_plain) {
-        if (has_form && !has_children) writer->at = frame->before;
+        if (is_alone) writer->at = frame->before;
         stream_put_end(writer, slot, event.offset, event.start, event.end, attribute, value,
-                       has_children ? EVENT_ENDS_BEGUN : 0);
+                       is_alone ? 0 : EVENT_ENDS_BEGUN);
         thread->frame = frame->up;
     }
     emit_unclaim(thread);

@@ -422,7 +422,7 @@ void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status
     enum event_attribute attribute = has_view(p) ? ATTRIBUTE_VIEW_OFFSET : ATTRIBUTE_LIMIT;
     struct plain_event event = {.call = call, .offset = p->offset, .size = p->size, .start = p->start, .end = end};
     if (LIKELY(moved == (int64_t)p->size && p->has_offset && !memory_type(p)) &&
-        LIKELY(emit_finish_plain(p->thread, &p->frame, p->file->serial, event, attribute, p->view_offset))) {
+        LIKELY(emit_finish_plain(p->thread, &p->frame, p->file->serial, event, attribute, p->view_offset, false))) {
         p->thread->outside_mpi = true;
         return;
     }

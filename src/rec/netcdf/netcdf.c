@@ -250,7 +250,8 @@ static void leave_moved(struct nc_probe *p, uint32_t call, struct nc_object *var
         .call = call, .offset = t->offset, .size = t->size, .start = p->start, .end = end, .caller = p->caller};
     bool is_plain =
         !result && t->has_offset && t->shape && variable->file && variable->is_described && !variable->is_collective;
-    if (is_plain && emit_finish_plain(p->thread, &p->frame, variable->serial, event, ATTRIBUTE_SELECTION, t->shape)) {
+    if (is_plain &&
+        emit_finish_plain(p->thread, &p->frame, variable->serial, event, ATTRIBUTE_SELECTION, t->shape, true)) {
         p->thread->inside &= ~inside(p);
         return;
     }
