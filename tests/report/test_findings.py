@@ -119,11 +119,11 @@ class FindingsTest(rules.FindingsTest):
             self.assert_absent('slow-file', self.record_program('one slow file', folder, folder))
 
     def test_every_finding_has_cases(self):
-        """One in which it must fire and two in which it must not."""
+        """One in which it must fire and two or more in which it must not."""
         cases = collections.defaultdict(set)
         for finding, *runs in FAULTS + faults.RANK_FAULTS + faults.LIBRARY_FAULTS + faults.LIBRARY_RANK_FAULTS:
             cases[finding].update(runs)
-            self.assertEqual(len(set(runs)), 3, finding)
+            self.assertGreaterEqual(len(set(runs)), 3, finding)
         self.assertEqual(set(cases) | faults.OTHERS, set(faults.ids_in_the_code()))
 
 
