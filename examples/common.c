@@ -121,6 +121,24 @@ char *example_path(const struct example *self, const char *name, int number) {
     return path;
 }
 
+// Gives each axis in turn the largest remaining prime factor, from x to z and again.
+void example_grid(const struct example *self, int processes[3], int place[3]) {
+    int left = self->ranks, axis = 2;
+    for (int i = 0; i < 3; i++) processes[i] = 1;
+    while (left > 1) {
+        int factor = left;
+        for (int divisor = 2; divisor * divisor <= factor; divisor++) {
+            while (factor % divisor == 0 && factor > divisor) factor /= divisor;
+        }
+        processes[axis] *= factor;
+        left /= factor;
+        axis = (axis + 2) % 3;
+    }
+    place[2] = self->rank % processes[2];
+    place[1] = self->rank / processes[2] % processes[1];
+    place[0] = self->rank / processes[2] / processes[1];
+}
+
 void *example_memory(size_t bytes) {
     void *memory = malloc(bytes ? bytes : 1);
     must(memory != NULL, "memory");

@@ -36,6 +36,8 @@ int example_end(struct example *self);
 
 // "DIRECTORY/NAME.dat", and with a number of zero or more "DIRECTORY/NAME.NUMBER.dat". The caller frees it.
 char *example_path(const struct example *self, const char *name, int number);
+// A grid of all processes, as close to a cube as their number allows, and this one's place in it; z, y, x.
+void example_grid(const struct example *self, int processes[3], int place[3]);
 void *example_memory(size_t bytes);
 void example_work(long long microseconds);
 

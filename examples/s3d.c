@@ -21,24 +21,6 @@ struct run {
 
 static long long points(const struct run *run) { return run->edge * run->edge * run->edge; }
 
-// Gives each axis in turn the largest remaining prime factor, from x to z and again.
-static void arrange(struct run *run) {
-    int left = run->example.ranks, axis = 2;
-    for (int i = 0; i < 3; i++) run->processes[i] = 1;
-    while (left > 1) {
-        int factor = left;
-        for (int divisor = 2; divisor * divisor <= factor; divisor++) {
-            while (factor % divisor == 0 && factor > divisor) factor /= divisor;
-        }
-        run->processes[axis] *= factor;
-        left /= factor;
-        axis = (axis + 2) % 3;
-    }
-    run->place[2] = run->example.rank % run->processes[2];
-    run->place[1] = run->example.rank / run->processes[2] % run->processes[1];
-    run->place[0] = run->example.rank / run->processes[2] / run->processes[1];
-}
-
 static MPI_Datatype block_type(const struct run *run, int array) {
     int edge = (int)run->edge;
     int sizes[4] = {components[array]}, part[4] = {components[array], edge, edge, edge}, start[4] = {0};
@@ -107,7 +89,7 @@ int main(int argc, char **argv) {
         {0}};
     example_start(&run.example, &argc, &argv, "Writes checkpoints of a grid in blocks, then reads them.", options);
     if (run.edge < 1 || run.edge > 256) example_refuse(&run.example, "an edge of 1 to 256 points");
-    arrange(&run);
+    example_grid(&run.example, run.processes, run.place);
     run.values = example_memory((size_t)points(&run) * (size_t)components[0] * sizeof *run.values);
     for (int number = 0; number < run.checkpoints; number++) {
         checkpoint(&run, number, true);

@@ -38,7 +38,7 @@ def call_facts(call):
 
 def write_calls_table(tables):
     rows = tables.operations()
-    yield '#include "calls.h"\n#include "fmt/call.h"\n\nconst struct call_info call_table[] = {'
+    yield '#include <sys/syscall.h>\n\n#include "calls.h"\n#include "fmt/call.h"\n\nconst struct call_info call_table[] = {'
     for number, op, call in rows:
         yield f'    [{number}] = {{'
         yield from (f'        .{field} = {value},' for field, value in call_facts(call).items())
@@ -47,7 +47,13 @@ def write_calls_table(tables):
     for call in tables.exported + tables.mpi:
         if call.cls != '-':
             yield from (f'    {{"{name}", {tables.ids[call.op]}}},' for name in call.symbols())
-    yield '    {0, 0},\n};'
+    yield '    {0, 0},\n};\n\nconst struct call_number call_numbers[] = {'
+    for call in tables.calls:
+        for number in [call.name] if call.is_sys else call.options.get('sys', []):
+            if call.cls != '-':
+                on_descriptor = str(call.params[0].role == 'fd').lower()
+                yield f'#ifdef SYS_{number}\n    {{SYS_{number}, {tables.ids[call.op]}, {on_descriptor}}},\n#endif'
+    yield '    {0, 0, 0},\n};'
 
 
 def write_real_header(tables):
@@ -198,7 +204,7 @@ COMPOSED = ['aio_fsync', 'aio_fsync64', 'lchmod']
 
 def write_linked(tables):
     """The names that the linker's --wrap is for, and those of the shims behind them. A library that a program may lack has
-    its own way into the program: link/late.S."""
+    its own way into the program: link/late.c."""
     for call in tables.exported + tables.mpi:
         if call.layer not in LIBRARY_LAYERS and not call.name.startswith('dl') and call.name not in COMPOSED:
             way = 'ioseer_late' if 'late' in call.options else '__wrap'

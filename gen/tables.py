@@ -172,6 +172,8 @@ class Tables:
         if match := PROBE.match(line):
             self.probes[match['name']] = match
         elif match := OPERATION.match(line):
+            if layer == 'stack':
+                layer = match['name'].split('_')[0]
             rest = ' '.join([match['class'], 'hand', match['rest']])
             self.events.append(Call(layer, dict(sys=None, ret='int', name=match['name'], params='', rest=rest), where))
         elif match := ROW.match(line):

@@ -7,6 +7,9 @@
 #include <stddef.h>
 
 #define FOLLOWER_NAME "ioseer-follow"
+// Instead of PATH, followed by a number of seconds (0: no limit) and processes: joins them. Its environment has the
+// settings. Its exit status is an errno, 0 once they are joined.
+#define FOLLOWER_JOINS "-"
 
 enum { FOLLOWER_PATH = 1, FOLLOWER_COUNT, FOLLOWER_FIRST };
 

@@ -1,9 +1,13 @@
 #include "base/human.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/terminal.h"
 
 // Halves are rounded up, as on the page: printf makes 1.2 of 1.25 and 1.8 of 1.75.
 struct human human_bytes(uint64_t bytes) {
@@ -73,9 +77,20 @@ struct human human_count(uint64_t count, const char *noun) {
     return words;
 }
 
+// Control characters are also U+0080 to U+009F, which terminals obey like escapes, and these bytes alone.
+static bool is_high_control(const unsigned char *text, size_t at, size_t len) {
+    if (text[at] == 0xc2) return at + 1 < len && text[at + 1] >= 0x80 && text[at + 1] < 0xa0;
+    if (text[at] < 0x80 || text[at] >= 0xa0) return false;
+    size_t lead = at;
+    while (lead > 0 && at - lead < 3 && (text[lead] & 0xc0) == 0x80) lead--;
+    size_t needed = text[lead] >= 0xf0 ? 3 : text[lead] >= 0xe0 ? 2 : text[lead] > 0xc2 ? 1 : 0;
+    return at - lead > needed || at == lead;
+}
+
 size_t human_plain(const char *text, size_t len) {
+    const unsigned char *byte = (const unsigned char *)text;
     size_t plain = 0;
-    while (plain < len && (unsigned char)text[plain] >= 0x20 && text[plain] != 0x7f) plain++;
+    while (plain < len && byte[plain] >= 0x20 && byte[plain] != 0x7f && !is_high_control(byte, plain, len)) plain++;
     return plain;
 }
 
@@ -97,4 +112,36 @@ void human_print_name(FILE *out, const char *name) {
         name += plain + 1;
         left -= plain + 1;
     }
+}
+
+// Up to the next place for a line break: a number stays with its unit or noun, an option with its value.
+static size_t word_len(const char *text) {
+    size_t len = strcspn(text, " ");
+    bool is_option = text[0] == '-' && len > 1, is_number = len && isdigit((unsigned char)text[len - 1]);
+    return text[len] && (is_option || is_number) ? len + 1 + strcspn(text + len + 1, " ") : len;
+}
+
+void human_words(FILE *out, unsigned indent, unsigned most, const char *text) {
+    unsigned column = indent;
+    while (*text) {
+        unsigned len = (unsigned)word_len(text);
+        if (column > indent && column + 1 + len > most) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', out);
+            column++;
+        }
+        fwrite(text, 1, len, out);
+        column += len;
+        text += len;
+        while (*text == ' ') text++;
+    }
+}
+
+void human_paragraph(FILE *out, const char *first, const char *text) {
+    unsigned width = terminal_width(out);
+    fputs(first, out);
+    human_words(out, (unsigned)strlen(first), width && width < HUMAN_LINE ? width : HUMAN_LINE, text);
+    fputc('\n', out);
 }

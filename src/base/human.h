@@ -31,3 +31,10 @@ static inline char *human_digits(char *end, uint64_t value, unsigned least) {
 void human_print_name(FILE *out, const char *name);
 size_t human_plain(const char *text, size_t len); // bytes before the first control character
 struct human human_escape(unsigned char byte);    // of a control character
+
+// Words in lines of HUMAN_LINE columns, or fewer in a narrow terminal. The first line begins with `first`; the others
+// are indented by its length.
+enum { HUMAN_LINE = 100 };
+void human_paragraph(FILE *out, const char *first, const char *text);
+// Words from column `indent` on, in lines of `most` columns.
+void human_words(FILE *out, unsigned indent, unsigned most, const char *text);

@@ -1,10 +1,13 @@
 #include "base/io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 
 int io_read_all(int fd, struct bytes *out, size_t limit) {
@@ -35,6 +38,31 @@ int io_write_all(int fd, const void *data, size_t len) {
         RETURN_IF(done <= 0, done < 0 ? -errno : -EIO);
         at += done;
         len -= (size_t)done;
+    }
+    return 0;
+}
+
+int io_beside_open(struct io_beside *beside, const char *path, mode_t mode) {
+    RETURN_IF(snprintf(beside->path, sizeof beside->path, "%s.new", path) >= PATH_MAX, -ENAMETOOLONG);
+    unlink(beside->path);
+    beside->fd = open(beside->path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode);
+    return beside->fd < 0 ? -errno : 0;
+}
+
+int io_beside_close(struct io_beside *beside, const char *path, int code) {
+    if (close(beside->fd) < 0 && code >= 0) code = -errno;
+    if (code >= 0 && rename(beside->path, path) < 0) code = -errno;
+    if (code < 0) unlink(beside->path);
+    return code;
+}
+
+int io_lock(int fd, int timeout_ms) {
+    enum { RETRY_NS = 5000000 };
+    int64_t until_ns = clock_now_ns() + timeout_ms * INT64_C(1000000);
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        RETURN_IF(errno != EWOULDBLOCK && errno != EINTR, -errno);
+        RETURN_IF(clock_now_ns() >= until_ns, -ETIMEDOUT);
+        clock_sleep_until(clock_now_ns() + RETRY_NS);
     }
     return 0;
 }

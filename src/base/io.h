@@ -1,7 +1,9 @@
-// Complete reads and writes: interrupted and short ones are continued.
+// Complete reads and writes: interrupted and short ones are continued. Files that appear whole. Locks with a limit.
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/bytes.h"
 
@@ -10,3 +12,16 @@ int io_read_all(int fd, struct bytes *out, size_t limit);
 // Reads the first line of a file, without its end, up to `size` - 1 bytes. False, with an empty line, if that fails.
 bool io_first_line(const char *path, char *line, size_t size);
 int io_write_all(int fd, const void *data, size_t len);
+
+// A file that is written beside its place and replaces what is there when it is whole. Others may be able to make files
+// in the directory: one that is there already may be a link to elsewhere.
+struct io_beside {
+    char path[PATH_MAX];
+    int fd;
+};
+int io_beside_open(struct io_beside *beside, const char *path, mode_t mode);
+// `code`: of the work on it so far; if negative, the file is removed and the code returned.
+int io_beside_close(struct io_beside *beside, const char *path, int code);
+
+// Locks a file for this process alone; -ETIMEDOUT if others hold it for longer. The lock goes when the file is closed.
+int io_lock(int fd, int timeout_ms);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/human.h"
+#include "base/utf8.h"
 
 static void flush(struct json_out *j) {
     if (j->used && !j->error && fwrite(j->buffer, 1, j->used, j->out) != j->used) j->error = errno ? -errno : -EIO;
@@ -159,21 +160,6 @@ void json_seconds(struct json_out *j, int64_t value_ns) {
     // Keeps one decimal, so that readers see a floating-point number.
     while (len > 2 && decimals[len - 1] == '0') len--;
     put(j, decimals, len);
-}
-
-// Length of the well-formed UTF-8 sequence of two to four bytes at `at`, or 0. Overlong forms, surrogates and
-// characters above U+10FFFF are not well-formed.
-static size_t utf8_sequence(const uint8_t *at, const uint8_t *end) {
-    uint8_t lead = at[0];
-    size_t len = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || (size_t)(end - at) < len) return 0;
-    uint8_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-    uint8_t high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-    if (at[1] < low || at[1] > high) return 0;
-    for (size_t i = 2; i < len; i++) {
-        if ((at[i] & 0xc0) != 0x80) return 0;
-    }
-    return len;
 }
 
 static void put_escape(struct json_out *j, uint8_t byte) {

@@ -12,8 +12,7 @@
 
 static bool is_octal(char digit) { return digit >= '0' && digit <= '7'; }
 
-// The list writes white space and backslashes as a backslash and three octal digits.
-static void unescape(char *text) {
+void mounts_unescape(char *text) {
     char *out = text;
     for (const char *in = text; *in; out++) {
         if (in[0] == '\\' && is_octal(in[1]) && is_octal(in[2]) && is_octal(in[3])) {
@@ -43,8 +42,8 @@ static int parse_line(struct mounts *mounts, const char *line) {
     int code = 0;
     if (good) {
         mount.device = makedev(major_number, minor_number);
-        unescape(mount.point);
-        unescape(mount.source);
+        mounts_unescape(mount.point);
+        mounts_unescape(mount.source);
         code = array_push(mounts->item, mounts->count, mount);
     }
     if (!good || code < 0) free_mount(&mount);
@@ -71,7 +70,7 @@ void mounts_free(struct mounts *mounts) {
     *mounts = (struct mounts){0};
 }
 
-static bool lies_under(const char *name, size_t name_len, const char *point, size_t point_len) {
+bool mounts_lies_under(const char *name, size_t name_len, const char *point, size_t point_len) {
     if (point_len == 1) return name_len && name[0] == '/';
     return name_len >= point_len && !memcmp(name, point, point_len) &&
            (name_len == point_len || name[point_len] == '/');
@@ -84,9 +83,16 @@ const struct mount *mounts_find(const struct mounts *mounts, uint64_t device, co
         const struct mount *mount = &mounts->item[i];
         size_t len = strlen(mount->point);
         if (device && mount->device != device) continue;
-        if (len < longest || !lies_under(name, name_len, mount->point, len)) continue;
+        if (len < longest || !mounts_lies_under(name, name_len, mount->point, len)) continue;
         found = mount;
         longest = len;
     }
     return found;
+}
+
+const struct mount *mounts_of_device(const struct mounts *mounts, uint64_t device) {
+    for (size_t i = 0; i < mounts->count; i++) {
+        if (mounts->item[i].device == device) return &mounts->item[i];
+    }
+    return NULL;
 }

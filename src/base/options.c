@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/human.h"
 
 // Digits only: strtoull would also accept a sign and leading space.
 static int number_parse(const char *text, uint64_t *value, const char **end) {
@@ -74,9 +75,36 @@ int options_duration(const char *text, double *seconds) {
     return ERR_USAGE;
 }
 
+static bool is_choice(const char *words, const char *value, size_t len) {
+    for (size_t word; *words; words += word + (words[word] == '|')) {
+        word = strcspn(words, "|");
+        if (word == len && !strncmp(words, value, len)) return true;
+    }
+    return false;
+}
+
+static bool are_choices(const char *words, const char *value) {
+    size_t len = strcspn(value, ",");
+    return is_choice(words, value, len) && (!value[len] || are_choices(words, value + len + 1));
+}
+
+// "must be none or kernel"
+static const char *choice_wants(const struct option_row *row, char text[128]) {
+    size_t used = (size_t)snprintf(text, 128, row->type == OPTION_CHOICE ? "must be " : "must be some of ");
+    const char *words = row->argument, *before = "";
+    for (size_t len; *words && used < 128; words += len + (words[len] == '|')) {
+        len = strcspn(words, "|");
+        used += (size_t)snprintf(text + used, 128 - used, "%s%.*s", before, (int)len, words);
+        before = strchr(words + len + !!words[len], '|') ? ", " : row->type == OPTION_CHOICE ? " or " : " and ";
+    }
+    return text;
+}
+
 // The expected kind of value, for the message.
-static const char *type_wants(enum option_type type) {
-    switch (type) {
+static const char *row_wants(const struct option_row *row, char text[128]) {
+    switch (row->type) {
+    case OPTION_CHOICE:
+    case OPTION_CHOICES: return choice_wants(row, text);
     case OPTION_NUMBER: return "not a whole number, 0 or more";
     case OPTION_COUNT: return "not a whole number, 1 or more";
     case OPTION_SIZE: return "not a size (such as 4k, 16M, 1.5GiB, 100MB)";
@@ -90,6 +118,12 @@ static int value_store(const struct option_row *row, const char *value) {
     struct option_list *list = row->target;
     switch (row->type) {
     case OPTION_FLAG: *(bool *)row->target = true; return 0;
+    case OPTION_CHOICE:
+    case OPTION_CHOICES:
+        if (row->type == OPTION_CHOICE ? !is_choice(row->argument, value, strlen(value))
+                                       : !are_choices(row->argument, value))
+            return ERR_USAGE;
+        // fall through
     case OPTION_TEXT: *(const char **)row->target = value; return 0;
     case OPTION_NUMBER:
     case OPTION_COUNT:
@@ -97,7 +131,8 @@ static int value_store(const struct option_row *row, const char *value) {
         return *end || (row->type == OPTION_COUNT && !*(uint64_t *)row->target) ? ERR_USAGE : 0;
     case OPTION_SIZE: return options_size(value, row->target);
     case OPTION_DURATION: return options_duration(value, row->target);
-    case OPTION_LIST: return array_push(list->item, list->count, value);
+    case OPTION_LIST:
+    case OPTION_WORDS: return array_push(list->item, list->count, value);
     }
     return ERR_USAGE;
 }
@@ -129,9 +164,12 @@ static int option_take(struct parse *p, const struct option_row *row, const char
         if (p->at + 1 >= p->argc) return complain(p, shown, shown_len, "needs a value");
         value = p->argv[++p->at];
     }
-    if (value_store(row, value) == 0) return 0;
-    snprintf(p->problem, 256, "%.*s %.100s: %s", shown_len < 100 ? shown_len : 100, shown, value,
-             type_wants(row->type));
+    int code = value_store(row, value);
+    while (code == 0 && row->type == OPTION_WORDS && p->at + 1 < p->argc && p->argv[p->at + 1][0] != '-')
+        code = value_store(row, p->argv[++p->at]);
+    if (code == 0) return 0;
+    char wants[128];
+    snprintf(p->problem, 256, "%.*s %.50s: %s", shown_len < 50 ? shown_len : 50, shown, value, row_wants(row, wants));
     return ERR_USAGE;
 }
 
@@ -183,19 +221,23 @@ int options_parse(const struct option_row *rows, bool stop_at_word, int argc, ch
 static int row_label(const struct option_row *row, char *out, size_t size) {
     char letter[5] = "    ";
     if (row->letter) snprintf(letter, sizeof letter, "-%c, ", row->letter);
-    return snprintf(out, size, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
-                    row->argument ? row->argument : "");
+    return snprintf(out, size, "  %s--%s%s%s%s", letter, row->name, row->argument ? " " : "",
+                    row->argument ? row->argument : "", row->type == OPTION_CHOICES ? ",..." : "");
 }
 
 void options_print(const struct option_row *rows, FILE *out) {
-    char label[80];
+    enum { WIDEST = 30 }; // the text of a longer option begins on the next line
+    char label[256];
     int width = 0;
     for (const struct option_row *row = rows; row->name; row++) {
         int len = row_label(row, label, sizeof label);
-        if (len > width) width = len;
+        if (len > width && len <= WIDEST) width = len;
     }
     for (const struct option_row *row = rows; row->name; row++) {
-        row_label(row, label, sizeof label);
-        fprintf(out, "  %-*s  %s\n", width, label, row->help);
+        char first[WIDEST + 3];
+        bool is_long = row_label(row, label, sizeof label) > width;
+        if (is_long) fprintf(out, "%s\n", label);
+        snprintf(first, sizeof first, "%-*.*s  ", width, WIDEST, is_long ? "" : label);
+        human_paragraph(out, first, row->help);
     }
 }

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/cpu_syscall.h"
+#include "base/cpu.h"
 
 // --- the file of a program
 

@@ -37,6 +37,11 @@ bool process_stat(pid_t pid, struct process_stat *stat) {
                           &stat->state, &stat->parent, &stat->start_ticks) == 3;
 }
 
+uint64_t process_start_ticks(pid_t pid) {
+    struct process_stat stat;
+    return process_stat(pid, &stat) ? stat.start_ticks : 0;
+}
+
 // The length of what was read, which the kernel counts, too; 0 if it cannot be read.
 static uint64_t read_chars(const char *folder, pid_t id, uint64_t chars[2]) {
     char text[TEXT_ROOM];

@@ -14,6 +14,8 @@ struct process_stat {
 // False if there is no such process, or it cannot be read.
 bool process_stat(pid_t pid, struct process_stat *stat);
 
+uint64_t process_start_ticks(pid_t pid); // 0 if there is no such process
+
 // Reaps a child that has ended. `chars`: the bytes that it read and wrote, with those of the children that it reaped
 // itself. Newer kernels show them (/proc/PID/io) to root only; then they are what our own count grows by. Other threads
 // must not reap at the same time. False if there is no such child.

@@ -8,13 +8,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "base/cpu_syscall.h"
-
-#if defined(__x86_64__)
-enum { OWN_MACHINE = EM_X86_64 };
-#elif defined(__aarch64__)
-enum { OWN_MACHINE = EM_AARCH64 };
-#endif
+#include "base/cpu.h"
 
 static long read_at(struct program_file *file, long fd, void *out, size_t room, uint64_t offset) {
     long got = cpu_syscall(SYS_pread64, fd, out, room, offset);
@@ -22,7 +16,7 @@ static long read_at(struct program_file *file, long fd, void *out, size_t room, 
     return got;
 }
 
-bool program_file_is_linked(const void *notes, size_t bytes) {
+uint32_t program_file_recorder(const void *notes, size_t bytes) {
     const char *at = notes, *end = at + bytes;
     Elf64_Nhdr note;
     while ((size_t)(end - at) >= sizeof note) {
@@ -30,19 +24,19 @@ bool program_file_is_linked(const void *notes, size_t bytes) {
         at += sizeof note;
         size_t rest = (size_t)(end - at), name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
         size_t total = name + (((size_t)note.n_descsz + 3) & ~(size_t)3);
-        if (total > rest) return false;
+        if (total > rest) return 0;
         if (note.n_namesz == sizeof PROGRAM_NOTE_OWNER && !memcmp(at, PROGRAM_NOTE_OWNER, sizeof PROGRAM_NOTE_OWNER))
-            return true;
+            return note.n_type;
         at += total;
     }
-    return false;
+    return 0;
 }
 
-static bool has_own_note(struct program_file *file, long fd, const Elf64_Phdr *segment) {
+static uint32_t recorder_in(struct program_file *file, long fd, const Elf64_Phdr *segment) {
     char notes[PROGRAM_NOTE_BYTES];
     size_t bytes = segment->p_filesz < sizeof notes ? segment->p_filesz : sizeof notes;
     long got = read_at(file, fd, notes, bytes, segment->p_offset);
-    return got > 0 && program_file_is_linked(notes, (size_t)got);
+    return got > 0 ? program_file_recorder(notes, (size_t)got) : 0;
 }
 
 // Tools that patch programs move this table to the end of the file.
@@ -55,7 +49,9 @@ static enum program_kind kind_by_segments(struct program_file *file, long fd, co
         for (unsigned i = 0; i < SEGMENTS && first + i < elf->e_phnum; i++) {
             if (got < (long)((i + 1) * sizeof *segment)) return kind;
             if (segment[i].p_type == PT_INTERP) return PROGRAM_DYNAMIC;
-            if (segment[i].p_type == PT_NOTE && has_own_note(file, fd, &segment[i])) kind = PROGRAM_LINKED;
+            uint32_t recorder = segment[i].p_type == PT_NOTE ? recorder_in(file, fd, &segment[i]) : 0;
+            if (recorder == PROGRAM_NOTE_VERSION) kind = PROGRAM_LINKED;
+            file->is_outdated |= recorder && recorder != PROGRAM_NOTE_VERSION;
         }
     }
     return kind;
@@ -67,13 +63,14 @@ static enum program_kind kind_of(struct program_file *file, long fd, size_t len)
     if (len < SELFMAG || memcmp(file->head, ELFMAG, SELFMAG) != 0) return PROGRAM_OTHER;
     if (len < sizeof elf || file->head[EI_CLASS] != ELFCLASS64) return PROGRAM_NOT_64_BIT;
     memcpy(&elf, file->head, sizeof elf);
-    if (elf.e_machine != OWN_MACHINE) return PROGRAM_OF_OTHER_MACHINE;
+    if (elf.e_machine != CPU_ELF_MACHINE) return PROGRAM_OF_OTHER_MACHINE;
     if (elf.e_phentsize != sizeof(Elf64_Phdr)) return PROGRAM_OTHER;
     return kind_by_segments(file, fd, &elf);
 }
 
 static int look(struct program_file *file, const char *path) {
     file->kind = PROGRAM_OTHER;
+    file->is_outdated = false;
     long fd = cpu_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return (int)fd;
     long got = read_at(file, fd, file->head, PROGRAM_HEAD_BYTES, 0);

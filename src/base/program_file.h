@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum program_kind {
     PROGRAM_OTHER,      // neither ELF nor a script with #!
@@ -17,13 +18,14 @@ enum program_kind {
 
 // A note in the file of a program that the recorder is linked into.
 #define PROGRAM_NOTE_OWNER "ioseer"
-#define PROGRAM_NOTE_TYPE "1"
+#define PROGRAM_NOTE_VERSION 1 // the note's type: SPILL_VERSION of what that recorder writes
 
 enum { PROGRAM_HEAD_BYTES = 512, PROGRAM_INTERPRETERS = 4, PROGRAM_NOTE_BYTES = 1024 }; // the kernel follows five
 
 struct program_file {
     enum program_kind kind;
-    size_t bytes_read;                 // so far; the kernel has counted them as this process's
+    bool is_outdated;  // PROGRAM_STATIC: a recorder is linked into it whose files this ioseer cannot read
+    size_t bytes_read; // so far; the kernel has counted them as this process's
     char head[PROGRAM_HEAD_BYTES + 1]; // ends with a zero byte
 };
 
@@ -34,8 +36,9 @@ int program_file_look(struct program_file *file, const char *path);
 // there are too many in a row. Does not know that `env` starts a third program: that one is looked at when `env` does.
 int program_file_look_through(struct program_file *file, const char *path);
 
-// Whether the notes of a program, as they are in its file or memory, tell that the recorder is linked into it.
-bool program_file_is_linked(const void *notes, size_t bytes);
+// The version of the recorder that is linked into a program, from its notes as they are in its file or memory. 0: none
+// is.
+uint32_t program_file_recorder(const void *notes, size_t bytes);
 
 // Whether the program gains rights when it starts: the loader then ignores preloads. A user with these rights gains
 // none.

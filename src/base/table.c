@@ -5,18 +5,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/array.h"
+#include "base/terminal.h"
+#include "base/utf8.h"
 
-enum { MOST_COLUMNS = 64, LEAST_NAME = 24 }; // LEAST_NAME: names are never cut to fewer characters
-
-static unsigned terminal_width(FILE *out) {
-    struct winsize size;
-    int fd = fileno(out);
-    return fd >= 0 && isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
+enum { MOST_COLUMNS = 64, ROWS_AT_ONCE = 200, LEAST_NAME = 12 }; // LEAST_NAME: names are never cut to fewer columns
 
 struct table table_begin(FILE *out, const struct table_column *columns) {
     struct table t = {.out = out, .column = columns, .terminal_width = terminal_width(out)};
@@ -26,8 +20,11 @@ struct table table_begin(FILE *out, const struct table_column *columns) {
 
 struct table table_begin_stream(FILE *out, const struct table_column *columns, const unsigned *width) {
     struct table t = table_begin(out, columns);
-    t.width = width;
-    t.terminal_width = 0;
+    // People look at a terminal: it gets columns that fit, some rows at a time.
+    if (t.terminal_width)
+        t.rows_at_once = ROWS_AT_ONCE;
+    else
+        t.width = width;
     return t;
 }
 
@@ -128,13 +125,6 @@ void table_percent(struct table *t, double fraction) { table_text(t, human_perce
 
 // --- printing
 
-// Characters in a UTF-8 text: counts bytes that do not continue a character.
-static unsigned characters(const char *text) {
-    unsigned count = 0;
-    for (; *text; text++) count += ((unsigned char)*text & 0xc0) != 0x80;
-    return count;
-}
-
 struct width {
     unsigned all;
     unsigned unit; // width of the widest unit with the space before it
@@ -149,10 +139,11 @@ static const char *unit_of(const struct table_column *column, const char *text) 
 static void measure(const struct table *t, struct width width[MOST_COLUMNS]) {
     for (size_t c = 0; c < t->columns; c++) {
         const struct table_column *column = &t->column[c];
-        unsigned number = 0, whole = t->width ? t->width[c] : characters(column->header);
+        unsigned number = 0, whole = t->width ? t->width[c] : utf8_columns(column->header);
+        if (t->least && t->least[c] > whole) whole = t->least[c];
         for (size_t i = c; i < t->cells && !t->width; i += t->columns) {
             const char *text = (const char *)t->text.data + t->cell[i];
-            unsigned all = characters(text), unit = characters(unit_of(column, text));
+            unsigned all = utf8_columns(text), unit = utf8_columns(unit_of(column, text));
             if (unit > width[c].unit) width[c].unit = unit;
             if (unit && all - unit > number) number = all - unit;
             if (all > whole) whole = all;
@@ -166,12 +157,16 @@ static unsigned gap_before(const struct table *t, size_t column) {
     return t->width && t->column[column].kind != TABLE_NAME ? 1 : 2;
 }
 
-// Makes the columns of names narrower until the table fits the terminal.
+static bool can_be_narrow(const struct table *t, size_t column) {
+    return t->column[column].kind == TABLE_NAME || (t->column[column].kind == TABLE_TEXT && column + 1 == t->columns);
+}
+
+// Makes columns narrower until the table fits the terminal.
 static void narrow(const struct table *t, struct width width[MOST_COLUMNS]) {
     unsigned total = 0;
     for (size_t c = 0; c < t->columns; c++) total += gap_before(t, c) + width[c].all;
     for (size_t c = t->columns; c-- > 0 && total > t->terminal_width;) {
-        if (t->column[c].kind != TABLE_NAME || width[c].all <= LEAST_NAME) continue;
+        if (!can_be_narrow(t, c) || width[c].all <= LEAST_NAME) continue;
         unsigned over = total - t->terminal_width, most = width[c].all - LEAST_NAME;
         unsigned less = over < most ? over : most;
         width[c].all -= less;
@@ -187,25 +182,17 @@ static void pad(FILE *out, unsigned count) {
     }
 }
 
-// The last characters that fit, after a mark that shows the cut.
-static void print_end(FILE *out, const char *text, unsigned all, unsigned most) {
-    for (unsigned left = all; left >= most; left--) {
-        do text++;
-        while (((unsigned char)*text & 0xc0) == 0x80);
-    }
-    fprintf(out, "\u2026%s", text);
-}
-
 // `spaces` must still be printed before the cell. Returns those to print after it: a line never ends with spaces.
 static unsigned print_cell(const struct table *t, size_t c, const struct width *width, const char *text,
                            const char *unit, unsigned spaces) {
     enum table_kind kind = t->column[c].kind;
-    unsigned all = characters(text), after = *unit ? width->unit - characters(unit) : 0;
+    unsigned all = utf8_columns(text), after = *unit ? width->unit - utf8_columns(unit) : 0;
     spaces += gap_before(t, c);
     if (!all) return spaces + width->all;
-    if (kind == TABLE_NAME && t->terminal_width && all > width->all) {
+    if (t->terminal_width && all > width->all) { // only what narrow() has changed
         pad(t->out, spaces);
-        print_end(t->out, text, all, width->all);
+        if (kind == TABLE_NAME) return width->all - utf8_print_short(t->out, text, width->all);
+        human_words(t->out, t->terminal_width - width->all, t->terminal_width, text);
         return 0;
     }
     unsigned rest = width->all > all + after ? width->all - all - after : 0;
@@ -217,14 +204,16 @@ static unsigned print_cell(const struct table *t, size_t c, const struct width *
 
 static void print_header(struct table *t, const struct width width[MOST_COLUMNS]) {
     unsigned spaces = 0;
+    fputs(terminal_style(t->out, STYLE_HEAD), t->out);
     for (size_t c = 0; c < t->columns; c++) spaces = print_cell(t, c, &width[c], t->column[c].header, "", spaces);
-    fputc('\n', t->out);
+    fprintf(t->out, "%s\n", terminal_style(t->out, STYLE_NONE));
     t->has_header = true;
 }
 
 static void print_rows(struct table *t) {
     struct width width[MOST_COLUMNS] = {{0}};
     measure(t, width);
+    for (size_t c = 0; t->least && c < t->columns; c++) t->least[c] = width[c].all;
     if (t->terminal_width) narrow(t, width);
     if (!t->has_header) print_header(t, width);
     for (size_t row = 0; row < t->cells; row += t->columns) {
@@ -241,11 +230,19 @@ static void print_rows(struct table *t) {
 void table_row(struct table *t) {
     while (!t->error && t->cells % t->columns) fill(t, "", 0);
     if (t->width && !t->error) print_rows(t);
+    if (t->rows_at_once && t->cells >= t->rows_at_once * t->columns) table_flush(t);
+}
+
+void table_flush(struct table *t) {
+    if (!t->least) t->least = calloc(MOST_COLUMNS, sizeof *t->least);
+    if (!t->least && !t->error) t->error = -ENOMEM;
+    if (!t->error) print_rows(t);
 }
 
 int table_end(struct table *t) {
     if (!t->error && (t->cells || !t->has_header)) print_rows(t);
     bytes_free(&t->text);
     free(t->cell);
+    free(t->least);
     return t->error;
 }

@@ -15,10 +15,10 @@
 #include "base/human.h"
 
 enum table_kind {
-    TABLE_TEXT,   // left-aligned
+    TABLE_TEXT,   // left-aligned; in the last column of a table that is too wide for the terminal, in several lines
     TABLE_NUMBER, // right-aligned
     TABLE_UNIT,   // a number, a space and a unit: numbers end, and units begin, in the same place
-    TABLE_NAME,   // left-aligned; a terminal that is too narrow gets the end of long names only
+    TABLE_NAME,   // left-aligned; a terminal that is too narrow gets long names without their middle
 };
 
 struct table_column {
@@ -33,16 +33,18 @@ struct table {
     unsigned indent;
     unsigned terminal_width; // 0 if `out` is not a terminal: nothing is cut
     const unsigned *width;   // per column, if rows are printed at once; NULL: computed from the cells
+    size_t rows_at_once;     // table_flush after so many; 0: never
     bool has_header;         // the header is printed already, or not wanted
     int error;               // 0 or -errno
     struct bytes text;       // of all cells, each ends with a 0
     size_t *cell;            // where each begins in `text`; rows x columns
     size_t cells;
+    unsigned *least; // widths of the rows that table_flush printed; NULL: none
 };
 
 struct table table_begin(FILE *out, const struct table_column *columns);
 // For tables that do not fit in memory: prints each row when it ends. A cell wider than `width` shifts the rest of its
-// row.
+// row. A terminal gets many rows at once.
 struct table table_begin_stream(FILE *out, const struct table_column *columns, const unsigned *width);
 
 // Each of these fills the next cell of the row.
@@ -62,6 +64,9 @@ void table_append(struct table *t, const char *format, ...) __attribute__((forma
 
 // Ends the row; cells that were not filled are empty.
 void table_row(struct table *t);
+
+// Prints the rows so far, so that a table of any length needs little memory. Columns do not become narrower later.
+void table_flush(struct table *t);
 
 // Prints what is left and frees. A table without rows prints its header. Returns 0 or the first error.
 int table_end(struct table *t);

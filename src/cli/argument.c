@@ -41,13 +41,6 @@ enum status argument_open_model(struct argument *argument, const char *verb, con
                                 const struct model_choice *choice) {
     struct model_options options = {0};
     int layer = choice && choice->layer ? call_layer_find(choice->layer) : LAYER_NONE;
-    bool is_above = layer > 0 && call_layer_is_above((unsigned)layer);
-    if (is_above && !choice->may_be_above)
-        return cli_usage(verb, choice->layer, "only phases takes layers above MPI-IO; use mpiio, posix or stdio");
-    if (layer < 0 || (layer > LAYER_MPIIO && !is_above))
-        return cli_usage(verb, choice->layer,
-                         choice->may_be_above ? "not a layer: mpiio, posix, stdio, hdf5, pnetcdf or netcdf"
-                                              : "not a layer: mpiio, posix or stdio");
     if (choice)
         options = (struct model_options){.layer = (unsigned)layer,
                                          .gap_ns = (int64_t)(choice->gap_seconds * 1e9),
@@ -94,7 +87,7 @@ void argument_warn(const struct argument *argument) {
     if (!out) return;
     int parts = describe_health(out, log_health(argument->log));
     if (fclose(out) == 0 && parts)
-        fprintf(stderr, "ioseer %s: %s: not all of it could be read: %s\n", argument->verb, argument->path, line);
+        cli_warn(argument->verb, "%s: not all of it could be read: %s", argument->path, line);
     free(line);
 }
 

@@ -40,7 +40,7 @@ static enum status check_limits(const struct comparison *c) {
     enum status status = STATUS_OK;
     for (size_t i = 0; i < c->limits; i++) {
         const struct diff_finding *finding = &c->finding[i];
-        if (finding->unknown) fprintf(stderr, "ioseer diff: %s: one of the models has no times\n", c->limit[i].text);
+        if (finding->unknown) cli_warn("diff", "%s: one of the models has no times", c->limit[i].text);
         if (finding->holds) diff_print_finding(c, i);
         if (finding->unknown || finding->holds) status = STATUS_FAILURE;
     }

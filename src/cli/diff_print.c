@@ -6,6 +6,7 @@
 #include "base/json_keys.h"
 #include "base/table.h"
 #include "cli/diff.h"
+#include "cli/verb.h"
 
 static struct human human_change(double a, double b) {
     struct human words = {"-"};
@@ -149,7 +150,8 @@ int diff_text(const struct comparison *c, FILE *out) {
 void diff_print_finding(const struct comparison *c, size_t i) {
     const struct diff_finding *finding = &c->finding[i];
     enum diff_quantity quantity = finding->condition->quantity;
-    fprintf(stderr, "ioseer diff: %s: ", c->limit[i].text);
+    cli_prefix("diff");
+    fprintf(stderr, "%s: ", c->limit[i].text);
     if (quantity == QUANTITY_STRUCTURE) {
         fputs("the structures are different\n", stderr);
         return;

@@ -4,20 +4,26 @@
 #include <string.h>
 
 #include "base/json_keys.h"
+#include "base/scoped.h"
 #include "base/table.h"
+#include "base/terminal.h"
 #include "cli/option_rows.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "fmt/call.h"
+#include "site/settings.h"
 
 static struct {
     bool json;
     bool calls;
+    bool settings;
     const char *output;
 } options;
 
 static const struct option_row rows[] = {
     {"calls", 0, OPTION_FLAG, &options.calls, NULL, "print the captured calls instead"},
+    {"settings", 0, OPTION_FLAG, &options.settings, NULL,
+     "print the settings of ioseer.conf and where they come from instead"},
     ROW_JSON(&options.json),
     ROW_OUTPUT(&options.output),
     {0},
@@ -82,11 +88,51 @@ static void print_checks_json(const struct doctor_check *checks, size_t count, s
 
 static void print_checks(const struct doctor_check *checks, size_t count, FILE *out) {
     for (size_t i = 0; i < count; i++) {
-        fprintf(out, "%-4s  %-13s ", checks[i].ok ? "ok" : "FAIL", checks[i].name);
+        const char *style = checks[i].ok ? "" : terminal_style(out, STYLE_BAD);
+        fprintf(out, "%s%-4s%s  %-13s ", style, checks[i].ok ? "ok" : "FAIL",
+                *style ? terminal_style(out, STYLE_NONE) : "", checks[i].name);
         human_print_name(out, checks[i].detail);
         if (checks[i].fix) fprintf(out, "\n      %-13s %s", "", checks[i].fix);
         fputc('\n', out);
     }
+}
+
+static void print_settings(const struct site_settings *settings, FILE *out) {
+    static const struct table_column columns[] = {
+        {"SETTING", TABLE_TEXT}, {"VALUE", TABLE_TEXT}, {"FROM", TABLE_TEXT}, {"MEANING", TABLE_TEXT}, {0}};
+    struct table table = table_begin(out, columns);
+    for (int i = 0; i < SITE_SETTINGS; i++) {
+        table_text(&table, site_rows[i].key);
+        table_text(&table, *settings->value[i] ? settings->value[i] : "-");
+        table_text(&table, settings->source[i]);
+        table_text(&table, site_rows[i].help);
+        table_row(&table);
+    }
+    table_end(&table);
+}
+
+static void print_settings_json(const struct site_settings *settings, struct json_out *json) {
+    json_object(json);
+    key_array(json, "settings");
+    for (int i = 0; i < SITE_SETTINGS; i++) {
+        json_object_of(json, m_text("name", site_rows[i].key), m_text("kind", site_kind_names[site_rows[i].kind]),
+                       m_text("value", settings->value[i]), m_text("default", site_rows[i].otherwise),
+                       m_text("source", settings->source[i]), m_text("help", site_rows[i].help));
+    }
+    json_close(json);
+    json_close(json);
+}
+
+static enum status show_settings(void) {
+    SCOPED(site_settings_free) struct site_settings settings = {0};
+    struct problem problem = {0};
+    struct output output;
+    int code = site_settings_read(&settings, &problem);
+    if (code < 0) return cli_problem("doctor", "ioseer.conf", &problem, code);
+    enum status status = output_open(&output, "doctor", options.output);
+    if (status != STATUS_OK) return status;
+    options.json ? print_settings_json(&settings, output_json(&output, 2)) : print_settings(&settings, output.out);
+    return output_close(&output, false);
 }
 
 static enum status run(int argc, char **argv) {
@@ -95,6 +141,8 @@ static enum status run(int argc, char **argv) {
     bool all_ok = true;
     size_t count = 0;
     if (argc > 2) return cli_usage("doctor", argv[2], "unexpected argument: give only one PROGRAM");
+    if (options.settings && (argc > 1 || options.calls)) return cli_usage("doctor", "--settings", "takes no PROGRAM");
+    if (options.settings) return show_settings();
     if (options.calls && argc > 1) return cli_usage("doctor", argv[1], "--calls takes no PROGRAM");
     if (!options.calls) count = doctor_run(checks, argv[1]);
     for (size_t i = 0; i < count; i++) all_ok = all_ok && checks[i].ok;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/err.h"
 #include "base/glob.h"
 #include "base/human.h"
 #include "cli/argument.h"
@@ -13,24 +14,34 @@ static struct {
     struct print_options print;
     bool comm, devices, failed;
     const char *layer, *class, *op, *file;
-    uint64_t rank, pid, tid, slowest;
+    uint64_t rank, pid, tid, server, slowest, tree;
     double from, to;
     struct log_filter filter;
-} options = {.rank = UINT64_MAX, .pid = UINT64_MAX, .tid = UINT64_MAX, .from = -1, .to = -1};
+} options = {.rank = UINT64_MAX,
+             .pid = UINT64_MAX,
+             .tid = UINT64_MAX,
+             .server = UINT64_MAX,
+             .tree = DUMP_NO_TREE,
+             .from = -1,
+             .to = -1};
 
 static const struct option_row rows[] = {
-    {"layer", 0, OPTION_TEXT, &options.layer, "LAYER", "only this layer: posix, stdio, ..."},
-    {"class", 0, OPTION_TEXT, &options.class, "CLASS", "only this class: read, write, open, close, sync, seek, meta"},
+    {"layer", 0, OPTION_CHOICE, &options.layer, "posix|stdio|mpiio|hdf5|pnetcdf|netcdf|client|net|server|disk",
+     "only this layer"},
+    {"class", 0, OPTION_CHOICE, &options.class, "read|write|open|close|sync|seek|meta", "only this class"},
     {"op", 0, OPTION_TEXT, &options.op, "GLOB", "only calls whose name matches: pwrite, 'MPI_File_*'"},
     {"failed", 0, OPTION_FLAG, &options.failed, NULL, "only calls that failed"},
     {"rank", 0, OPTION_NUMBER, &options.rank, "RANK", "only this rank of MPI_COMM_WORLD"},
     {"pid", 0, OPTION_NUMBER, &options.pid, "PID", "only this process"},
     {"tid", 0, OPTION_NUMBER, &options.tid, "TID", "only this thread"},
+    {"server", 0, OPTION_NUMBER, &options.server, "N", "only calls to this server of the stack, and in it"},
     {"file", 0, OPTION_TEXT, &options.file, "GLOB", "only files whose whole name matches; * matches / too"},
     {"from", 0, OPTION_DURATION, &options.from, "T",
      "only events that begin at T or later (time since the job's start)"},
     {"to", 0, OPTION_DURATION, &options.to, "T", "only events that begin at T or earlier (time since the job's start)"},
-    {"slowest", 0, OPTION_COUNT, &options.slowest, "N", "the N events that took longest, the longest first"},
+    {"slowest", 0, OPTION_COUNT, &options.slowest, "N",
+     "the N calls of the program that took longest, the longest first"},
+    {"tree", 0, OPTION_NUMBER, &options.tree, "ID", "only the event with this id, and all events inside it"},
     {"comm", 0, OPTION_FLAG, &options.comm, NULL, "print the communication between events instead of events"},
     {"devices", 0, OPTION_FLAG, &options.devices, NULL, "print the statistics of the block devices instead of events"},
     ROWS_PRINT(options.print),
@@ -42,21 +53,23 @@ static int64_t to_ns(double seconds) { return seconds < 0 ? 0 : (int64_t)llround
 
 // --- the filter
 
-static enum status choose_calls(struct log_filter *filter) {
-    if (options.layer) {
-        int layer = call_layer_find(options.layer);
-        if (layer < 0) return cli_usage("dump", options.layer, "no such layer");
-        filter->layers = 1u << layer;
-    }
-    if (options.class) {
-        int class = call_class_find(options.class);
-        if (class < 0)
-            return cli_usage("dump", options.class, "no such class (read, write, open, close, sync, seek, meta)");
-        filter->classes = 1u << class;
-    }
+static void choose_calls(struct log_filter *filter) {
+    if (options.layer) filter->layers = 1u << call_layer_find(options.layer);
+    if (options.class) filter->classes = 1u << call_class_find(options.class);
     filter->op_glob = options.op;
     filter->failed = options.failed;
-    return STATUS_OK;
+}
+
+// The slowest calls are the program's: else a call and its own parts at each layer would take all places.
+static bool asks_below(const struct log_filter *filter) {
+    if (filter->has_server || filter->layers & LAYERS_BELOW) return true;
+    bool names_below = false;
+    for (uint32_t id = 0; options.op && id < call_table_len; id++) {
+        if (!call_table[id].name || !glob_match(options.op, call_table[id].name)) continue;
+        if (!call_layer_is_below(call_table[id].layer)) return false;
+        names_below = true;
+    }
+    return names_below;
 }
 
 static enum status filter_make(struct log_filter *filter) {
@@ -66,6 +79,9 @@ static enum status filter_make(struct log_filter *filter) {
     filter->has_tid = options.tid != UINT64_MAX;
     if (filter->has_pid && options.pid > UINT32_MAX) return cli_usage("dump", "--pid", "too large");
     if (filter->has_tid && options.tid > UINT32_MAX) return cli_usage("dump", "--tid", "too large");
+    filter->has_server = options.server != UINT64_MAX;
+    if (filter->has_server && options.server >= LOG_NO_SERVER) return cli_usage("dump", "--server", "too large");
+    filter->server = (uint32_t)options.server;
     filter->pid = (uint32_t)options.pid;
     filter->tid = (uint32_t)options.tid;
     filter->file_glob = options.file;
@@ -75,7 +91,9 @@ static enum status filter_make(struct log_filter *filter) {
     filter->to_ns = to_ns(options.to);
     if (filter->has_from && filter->has_to && filter->from_ns > filter->to_ns)
         return cli_usage("dump", "--from", "is later than --to");
-    return choose_calls(filter);
+    choose_calls(filter);
+    filter->below = !options.slowest || asks_below(filter);
+    return STATUS_OK;
 }
 
 // --- options that no event can pass
@@ -108,7 +126,14 @@ static bool has_call(const struct log *log) {
     return false;
 }
 
-static void warn(const char *option, const char *why) { fprintf(stderr, "ioseer dump: %s: %s\n", option, why); }
+static bool has_server(const struct log *log) {
+    for (size_t i = 0; i < log_server_count(log); i++) {
+        if (log_server_at(log, i)->id == options.server) return true;
+    }
+    return false;
+}
+
+static void warn(const char *option, const char *why) { cli_warn("dump", "%s: %s", option, why); }
 
 // An empty list would leave the user to guess.
 static void warn_of_options(const struct log *log) {
@@ -122,6 +147,8 @@ static void warn_of_options(const struct log *log) {
         warn("--rank", why);
     }
     if (options.filter.has_pid && !has_process(log, is_pid)) warn("--pid", "the log has no such process (see info)");
+    if (options.filter.has_server && !has_server(log))
+        warn("--server", log_stack(log) ? "the stack has no such server (see info)" : "recorded without --stack");
     if (options.file && !has_file(log)) warn("--file", "no file of the log matches (see info --all)");
     if (options.op && !has_call(log)) warn("--op", "no call has such a name (doctor --calls lists all)");
     if (options.filter.has_from && options.filter.from_ns > log_run_ns(log)) {
@@ -138,13 +165,18 @@ static int print(const struct argument *argument, struct output *output) {
     if (!options.print.quiet) warn_of_options(log);
     if (options.devices) return dump_devices(log, &options.filter, json, output);
     if (options.comm) return dump_comm(log, &options.filter, json, output);
-    return dump_events(log, &options.filter, options.slowest, json, output);
+    int code = dump_events(log, &options.filter, (struct dump_choice){options.slowest, options.tree}, json, output);
+    if (code == ERR_NOTHING && !options.print.quiet)
+        warn("--tree", "the log has no such event (see id in dump --json)");
+    return code == ERR_NOTHING ? 0 : code;
 }
 
 static enum status dump_run(int argc, char **argv) {
     if (options.comm && options.devices) return cli_usage("dump", "--comm", "cannot be combined with --devices");
     if (options.slowest && (options.comm || options.devices))
         return cli_usage("dump", "--slowest", "cannot be combined with --comm or --devices");
+    if (options.tree != DUMP_NO_TREE && (options.slowest || options.comm || options.devices))
+        return cli_usage("dump", "--tree", "cannot be combined with --slowest, --comm or --devices");
     enum status status = filter_make(&options.filter);
     return status == STATUS_OK ? argument_print("dump", argc, argv, &options.print, NULL, print) : status;
 }

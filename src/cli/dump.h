@@ -5,8 +5,13 @@
 #include "cli/output.h"
 #include "log/iter.h"
 
-// The events that pass the filter; of these only the `slowest`, if it is not 0. 0 or a negative code.
-int dump_events(struct log *log, const struct log_filter *filter, uint64_t slowest, bool as_json,
+// Of the events that pass the filter: only so many that took longest, if `slowest` is not 0; only an event and those
+// inside it, if `tree` is not DUMP_NO_TREE. 0 or a negative code, such as ERR_NOTHING if there is no such event.
+#define DUMP_NO_TREE UINT64_MAX
+struct dump_choice {
+    uint64_t slowest, tree;
+};
+int dump_events(struct log *log, const struct log_filter *filter, struct dump_choice choice, bool as_json,
                 struct output *output);
 
 // The communication between events (--comm) and the samples of the devices that hold the files (--devices), which only

@@ -1,7 +1,9 @@
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/err.h"
 #include "base/json_keys.h"
+#include "base/lookup.h"
 #include "cli/dump.h"
 #include "cli/dump_inside.h"
 #include "log/describe.h"
@@ -21,6 +23,7 @@ static void json_attributes(struct json_out *json, const struct log_event *event
         enum event_attribute attribute;
         const char *key;
     } shown[] = {
+        {ATTRIBUTE_SERVER, "server"},
         {ATTRIBUTE_FLAGS, "flags"},
         {ATTRIBUTE_MODE, "mode"},
         {ATTRIBUTE_FD, "fd"},
@@ -71,17 +74,18 @@ static void json_event(struct json_out *json, struct log *log, const struct log_
     const struct log_process *process = event->process;
     const struct log_call *call = event->call;
     json_object(json);
-    json_members(
-        json, m_number("id", event->id), m_number_if("parent", event->has_parent, event->parent),
-        m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid), m_number("tid", raw->tid),
-        m_text("host", process->host), m_text("layer", call_layer_name(call->layer)), m_text("op", call->name),
-        m_text("class", call_class_name(call->class)), m_text("file", event->file ? event->file->name : NULL),
-        m_number_if("offset", raw->has_offset, raw->offset),
-        m_number_if("size", call->traits & CALL_HAS_SIZE, raw->size),
-        m_signed_if("result", raw->has_result, raw->result), m_signed("errno", log_event_errno(event)),
-        m_number("tick", raw->tick), m_seconds("start", event->start_ns), m_seconds("duration", event->duration_ns),
-        m_bool("collective", log_event_is_collective(event)), m_text("line", event->line),
-        m_text("object", event->file ? event->file->object : NULL), m_text("via", describe_via(process->via)));
+    json_members(json, m_number("id", event->id), m_number_if("parent", event->has_parent, event->parent),
+                 m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid),
+                 m_number("tid", raw->tid), m_text("host", process->host),
+                 m_text("layer", call_layer_name(call->layer)), m_text("op", call->name),
+                 m_text("class", call_class_name(call->class)), m_text("file", event->file ? event->file->name : NULL),
+                 m_number_if("offset", raw->has_offset, raw->offset),
+                 m_number_if("size", call->traits & CALL_HAS_SIZE, raw->size),
+                 m_signed_if("result", raw->has_result, raw->result), m_signed("errno", log_event_errno(event)),
+                 m_number_if("tick", !call_layer_is_below(call->layer), raw->tick), m_seconds("start", event->start_ns),
+                 m_seconds("duration", event->duration_ns), m_bool("collective", log_event_is_collective(event)),
+                 m_text("line", event->line), m_text("object", event->file ? event->file->object : NULL),
+                 m_text("via", describe_event_via(event)));
     json_key(json, "selection");
     objects_json_selection(json, event);
     if (raw->handle) key_number(json, "handle", raw->handle);
@@ -123,6 +127,8 @@ static void text_event(struct table *table, struct log *log, const struct log_ev
     if (event->file && event->file->object) table_append(table, ":%s", event->file->object);
     if (event->file2) table_append(table, " -> %s", event->file2->name);
     append_flags(table, event);
+    if (has_attribute(event, ATTRIBUTE_SERVER))
+        table_append(table, "  server %" PRIu64, event->raw.attribute[ATTRIBUTE_SERVER]);
     if (event->etype || event->filetype) {
         table_append(table, "  view of %s: %s", mpi_text_datatype(log, event->etype).text,
                      mpi_text_datatype(log, event->filetype).text);
@@ -141,6 +147,8 @@ struct printer {
     struct json_out *json; // NULL: text
     struct table table;
     struct dump_inside inside;
+    uint64_t tree;      // only this event and those inside it; DUMP_NO_TREE: all
+    struct lookup seen; // of the tree
 };
 
 static int print_event(struct printer *printer, const struct log_event *event) {
@@ -175,15 +183,26 @@ static struct table begin_table(const struct log *log, FILE *out) {
 
 // --- all events, or the slowest
 
+// Calls come before the calls inside them. Returns 1, 0 or a negative code.
+static int is_wanted(struct printer *printer, const struct log_event *event) {
+    if (printer->tree == DUMP_NO_TREE) return 1;
+    if (event->id != printer->tree && (!event->has_parent || lookup_find(&printer->seen, event->parent) == LOOKUP_NONE))
+        return 0;
+    FORWARD(lookup_set(&printer->seen, event->id, 1));
+    return 1;
+}
+
 static int each_event(struct log *log, const struct log_filter *filter, struct printer *printer) {
     struct log_iter *iter;
     const struct log_event *event;
     FORWARD(log_iter_open(&iter, log, filter));
     int code = 0;
-    while (code >= 0 && !output_failed(printer->output) && (code = log_iter_next(iter, &event)) > 0)
-        code = print_event(printer, event);
+    while (code >= 0 && !output_failed(printer->output) && (code = log_iter_next(iter, &event)) > 0) {
+        code = is_wanted(printer, event);
+        if (code > 0) code = print_event(printer, event);
+    }
     log_iter_close(iter);
-    return code;
+    return code < 0 || printer->tree == DUMP_NO_TREE || printer->seen.count ? code : ERR_NOTHING;
 }
 
 static int each_slowest(struct log *log, const struct log_filter *filter, uint64_t most, struct printer *printer) {
@@ -195,17 +214,19 @@ static int each_slowest(struct log *log, const struct log_filter *filter, uint64
     return code;
 }
 
-int dump_events(struct log *log, const struct log_filter *filter, uint64_t slowest, bool as_json,
+int dump_events(struct log *log, const struct log_filter *filter, struct dump_choice choice, bool as_json,
                 struct output *output) {
-    struct printer printer = {.log = log, .output = output};
+    struct printer printer = {.log = log, .output = output, .tree = choice.tree};
     int code = dump_inside_open(&printer.inside, log, filter);
     if (as_json)
         json_array(printer.json = output_json(output, 1));
     else
         printer.table = begin_table(log, output->out);
-    if (!code) code = slowest ? each_slowest(log, filter, slowest, &printer) : each_event(log, filter, &printer);
+    if (!code)
+        code = choice.slowest ? each_slowest(log, filter, choice.slowest, &printer) : each_event(log, filter, &printer);
     if (as_json) json_close(printer.json);
     int ended = as_json ? 0 : table_end(&printer.table);
     dump_inside_close(&printer.inside);
+    lookup_free(&printer.seen);
     return code < 0 ? code : ended;
 }

@@ -27,7 +27,7 @@ static struct {
 } options = {.latency = -1, .meta_latency = -1, .seek_latency = -1, .cache = "none"};
 
 static const struct option_row rows[] = {
-    {"preset", 0, OPTION_TEXT, &options.preset, "NAME", "start from hdd, ssd, nvme, nvm or nfs-1g"},
+    {"preset", 0, OPTION_CHOICE, &options.preset, "hdd|ssd|nvme|nvm|nfs-1g", "start from the speed of such storage"},
     {"read-bw", 0, OPTION_SIZE, &options.read_bandwidth, "SIZE", "bytes read per second, all clients together"},
     {"write-bw", 0, OPTION_SIZE, &options.write_bandwidth, "SIZE", "bytes written per second, all clients together"},
     {"latency", 0, OPTION_DURATION, &options.latency, "TIME", "minimum time of a data request"},
@@ -35,11 +35,11 @@ static const struct option_row rows[] = {
      "minimum time of a call on names or attributes"},
     {"seek-latency", 0, OPTION_DURATION, &options.seek_latency, "TIME",
      "extra time of a data request that does not start where the previous one ended"},
-    {"cache", 0, OPTION_TEXT, &options.cache, "WHICH",
+    {"cache", 0, OPTION_CHOICE, &options.cache, "none|kernel",
      "none: every request reaches the storage; kernel: use the page cache, which shared mappings need (default: none)"},
     {"block", 0, OPTION_SIZE, &options.block, "SIZE",
      "make a new file system on a throttled block device of SIZE (root only)"},
-    {"fs", 0, OPTION_TEXT, &options.type, "TYPE", "with --block: xfs or ext4 (default: xfs)"},
+    {"fs", 0, OPTION_CHOICE, &options.type, "xfs|ext4", "with --block: the file system (default: xfs)"},
     {"dirty-limit", 0, OPTION_SIZE, &options.dirty_limit, "SIZE",
      "with --block: limit of unwritten data in memory (default: 64M)"},
     {"memory", 0, OPTION_SIZE, &options.memory, "SIZE",
@@ -111,11 +111,7 @@ static enum status settings_of(struct speed_settings *settings) {
     } latencies[] = {{options.latency, &settings->latency_ns},
                      {options.meta_latency, &settings->meta_latency_ns},
                      {options.seek_latency, &settings->seek_latency_ns}};
-    if (options.preset) {
-        const struct speed_preset *preset = speed_preset_named(options.preset);
-        if (!preset) return cli_usage("emulate", options.preset, "no such preset (--presets lists them)");
-        *settings = preset->settings;
-    }
+    if (options.preset) *settings = speed_preset_named(options.preset)->settings;
     if (options.read_bandwidth) settings->read_bandwidth = options.read_bandwidth;
     if (options.write_bandwidth) settings->write_bandwidth = options.write_bandwidth;
     for (unsigned i = 0; i < 3; i++) {
@@ -132,8 +128,6 @@ static enum status start_mount(char **given) {
     char backing[PATH_MAX], mount[PATH_MAX];
     struct emulate_options what = {
         .backing = backing, .mount = mount, .kernel_cache = !strcmp(options.cache, "kernel")};
-    if (!what.kernel_cache && strcmp(options.cache, "none"))
-        return cli_usage("emulate", options.cache, "must be none or kernel");
     enum status status = settings_of(&what.speed);
     if (status == STATUS_OK) status = resolve(given, backing, mount);
     if (status != STATUS_OK) return status;
@@ -158,8 +152,6 @@ static enum status check_block_options(void) {
     bool has_latency = options.latency >= 0 || options.meta_latency >= 0 || options.seek_latency >= 0;
     if (options.preset || has_latency || strcmp(options.cache, "none"))
         return cli_usage("emulate", "--block", "cannot be combined with --preset, --cache or latencies");
-    if (options.type && strcmp(options.type, "xfs") && strcmp(options.type, "ext4"))
-        return cli_usage("emulate", options.type, "must be xfs or ext4");
     return geteuid() ? fail("--block", "only root can make block devices") : STATUS_OK;
 }
 

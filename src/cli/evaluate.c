@@ -20,8 +20,9 @@ static struct {
 static const struct option_row rows[] = {
     {"predicted", 0, OPTION_TEXT, &options.predicted, "FILE", "output of `ioseer predict --json`"},
     {"target", 0, OPTION_TEXT, &options.target, "NAME", "name of the target, as given to predict (default: the first)"},
-    {"method", 0, OPTION_TEXT, &options.method, "NAME", "prediction method (default: the first of the target)"},
-    {"measured", 0, OPTION_LIST, &options.measured, "LOG", "log or model of the program on the target (repeatable)"},
+    {"method", 0, OPTION_CHOICE, &options.method, "replay|analytic|mendez|meswani",
+     "how it was predicted (default: the first of the target)"},
+    {"measured", 0, OPTION_WORDS, &options.measured, "LOG...", "logs or models of the program on the target"},
     {"system", 0, OPTION_TEXT, &options.system, "SYSTEM",
      "profile of the target; prints how much of its peak bandwidth the program got"},
     ROW_STANDARD_STREAMS(&options.model.standard_streams),
@@ -123,9 +124,9 @@ static enum status add_logs(struct evaluation *e) {
 static enum status start(struct evaluation *e, const struct prediction *prediction) {
     int code = evaluate_start(e, prediction, options.target, options.method, options.measured.count);
     if (code != ERR_NOTHING) return code < 0 ? cli_fail("evaluate", "memory", code) : STATUS_OK;
-    fprintf(stderr, "ioseer evaluate: %s: no prediction for %s%s%s\n", options.predicted,
-            options.target ? options.target : "any target", options.method ? " by " : "",
-            options.method ? options.method : "");
+    cli_prefix("evaluate");
+    fprintf(stderr, "%s: no prediction for %s%s%s\n", options.predicted, options.target ? options.target : "any target",
+            options.method ? " by " : "", options.method ? options.method : "");
     return STATUS_FAILURE;
 }
 

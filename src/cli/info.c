@@ -5,11 +5,14 @@
 
 static struct print_options options = {.quiet = true}; // the text itself says what could not be read
 static bool all;
+static const char *watts_text;
+static struct stack_watts watts = STACK_WATTS;
 
 static const struct option_row rows[] = {
     ROW_JSON(&options.json),
     {"all", 'a', OPTION_FLAG, &all, NULL,
      "list all files and processes instead of the first ten (JSON always has all)"},
+    ROW_WATTS(&watts_text),
     ROW_OUTPUT(&options.output),
     {0},
 };
@@ -18,13 +21,17 @@ static int print(const struct argument *argument, struct output *output) {
     struct summary summary;
     int code =
         summary_gather(&summary, &(struct summary_source){argument->log, argument->path, argument->is_directory});
+    summary.stack.watts = watts;
     if (!code && options.json) code = summary_json(&summary, output_json(output, 2), SIZE_MAX);
     if (!code && !options.json) code = info_text(&summary, all, output->out);
     summary_free(&summary);
     return code;
 }
 
-static enum status info_run(int argc, char **argv) { return argument_print("info", argc, argv, &options, NULL, print); }
+static enum status info_run(int argc, char **argv) {
+    if (watts_text && !stack_watts_parse(watts_text, &watts)) return cli_usage("info", watts_text, STACK_WATTS_WRONG);
+    return argument_print("info", argc, argv, &options, NULL, print);
+}
 
 const struct verb verb_info = {
     .name = "info",

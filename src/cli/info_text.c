@@ -10,6 +10,7 @@
 #include "base/table.h"
 #include "log/describe.h"
 #include "summary/libraries.h"
+#include "summary/mounts.h"
 #include "summary/mpi_text.h"
 
 static void print_more(size_t shown, size_t all, FILE *out) {
@@ -55,7 +56,9 @@ static void add_run(struct table *lines, const struct summary *summary) {
     table_text(lines, when);
     if (job->host) table_append(lines, " on %s", job->host);
     if (run_ns || job->end_ns) table_append(lines, ", for %s", human_seconds(run_ns).text);
-    if (!job->has_exit_status) {
+    if (log_is_joined(summary->log)) {
+        table_append(lines, ", joined while it ran: what it did before is not in the log");
+    } else if (!job->has_exit_status) {
         table_append(lines, ", its end was not seen");
     } else if (WIFSIGNALED(status)) {
         table_append(lines, ", killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -83,6 +86,7 @@ static int print_job(const struct summary *summary, FILE *out) {
         if (worlds > 1) table_append(&lines, ", the largest of %s", human_count(worlds, "job").text);
         table_row(&lines);
     }
+    if (job->only) table_text(&lines, "Only"), table_text(&lines, job->only), table_row(&lines);
     // The log has only the names of most variables.
     for (size_t i = 0; i < log_setting_count(summary->log); i++) {
         const struct log_setting *setting = log_setting_at(summary->log, i);
@@ -124,7 +128,7 @@ static int print_processes(const struct summary *summary, bool all, FILE *out) {
                                                   {"RUN", TABLE_UNIT},     {"I/O", TABLE_UNIT},
                                                   {"SHARE", TABLE_UNIT},   {"READ", TABLE_UNIT},
                                                   {"WRITTEN", TABLE_UNIT}, {"END", TABLE_TEXT},
-                                                  {"COMMAND", TABLE_TEXT}, {0}};
+                                                  {"COMMAND", TABLE_NAME}, {0}};
     size_t images = log_process_count(summary->log), shown = 0, launchers = 0;
     uint64_t processes = log_job(summary->log)->nprocs;
     fprintf(out, "\nProcesses  %s", human_count(processes ? processes : images, "").text);
@@ -235,12 +239,11 @@ static int print_mapped(const struct summary *summary, bool all, FILE *out) {
 
 // As many hints per line as fit.
 static void add_hints(struct table *lines, const char *title, const struct log_hint_list *list) {
-    enum { WIDTH = 100 };
-    size_t column = WIDTH;
+    size_t column = HUMAN_LINE;
     for (size_t i = 0; i < list->count; i++) {
         const struct log_hint *hint = &list->hint[i];
         size_t len = strlen(hint->name) + strlen(hint->value) + sizeof "=, ";
-        bool is_new_line = column + len > WIDTH;
+        bool is_new_line = column + len > HUMAN_LINE;
         column = is_new_line ? len : column + len;
         if (i) table_append(lines, is_new_line ? "," : ", ");
         if (i && is_new_line) table_row(lines);
@@ -357,27 +360,63 @@ static int print_devices(const struct log *log, FILE *out) {
     return table_end(&table);
 }
 
+// --- file systems
+
+static int print_mounts(const struct log *log, FILE *out) {
+    if (!log_mount_count(log)) return 0;
+    fputs("\nMounts     file systems under these files\n", out);
+    return mounts_text(log, out);
+}
+
+// How files lie on a parallel file system, in the order of the files.
+static int print_stripes(const struct summary *summary, bool all, FILE *out) {
+    static const struct table_column columns[] = {
+        {"SERVERS", TABLE_NUMBER}, {"SIZE", TABLE_UNIT},    {"FIRST", TABLE_NUMBER}, {"PATTERN", TABLE_TEXT},
+        {"POOL", TABLE_TEXT},      {"PARTS", TABLE_NUMBER}, {"FILE", TABLE_NAME},    {0}};
+    struct table table = begin_table(out, columns);
+    size_t count = 0, shown = 0;
+    for (size_t i = 0; i < summary->file_count; i++) {
+        const struct log_file *file = summary->files[i].file;
+        const struct stripe *stripe = log_file_stripe(file);
+        if (!stripe || (count++ >= SHORT_LIST && !all)) continue;
+        if (!shown++) fputs("\nStripes    of files, over the servers of their file system\n", out);
+        table_number_if(&table, stripe->count, stripe->count);
+        table_bytes(&table, stripe->size);
+        table_number_if(&table, stripe->first, stripe->first - 1);
+        table_text(&table, stripe_pattern_name(stripe->pattern));
+        table_text(&table, *stripe->pool ? stripe->pool : NULL);
+        table_number(&table, file->stripe_count);
+        table_text(&table, file->name);
+        table_row(&table);
+    }
+    table.has_header |= !shown;
+    FORWARD(table_end(&table));
+    print_more(shown, count, out);
+    return 0;
+}
+
 // --- how far the log can be trusted
 
 static const char *loss_noun(unsigned reason) {
     switch (reason) {
     case LOSS_NO_SPILL:
-    case LOSS_NO_PLUGIN: return "process";
+    case LOSS_NO_PLUGIN:
+    case LOSS_OLD_LIBRARY: return "process";
     case LOSS_SANDBOX: return "thread";
     case LOSS_MAPPINGS: return "mapping";
     case LOSS_NOT_FOLLOWED: return "program";
+    case LOSS_PROBE: return "call";
     default: return "event";
     }
 }
 
 // One line per reason, for all processes together.
 static void print_losses(const struct summary *summary, FILE *out) {
-    enum { REASONS = 16 };
-    uint64_t count[REASONS] = {0};
-    uint64_t bytes[REASONS] = {0};
+    uint64_t count[LOSS_REASONS] = {0};
+    uint64_t bytes[LOSS_REASONS] = {0};
     for (size_t i = 0; i < log_loss_count(summary->log); i++) {
         const struct log_loss *loss = log_loss_at(summary->log, i);
-        unsigned reason = loss->reason < REASONS ? loss->reason : 0;
+        unsigned reason = loss->reason < LOSS_REASONS ? loss->reason : 0;
         count[reason] += loss->count;
         bytes[reason] += loss->bytes;
         if (!loss->text) continue;
@@ -385,7 +424,7 @@ static void print_losses(const struct summary *summary, FILE *out) {
         human_print_name(out, loss->text);
         fputc('\n', out);
     }
-    for (unsigned reason = 0; reason < REASONS; reason++) {
+    for (unsigned reason = 0; reason < LOSS_REASONS; reason++) {
         if (!count[reason] && !bytes[reason]) continue;
         // The size of damage is known, but not what was in it.
         const char *noun = loss_noun(reason);
@@ -393,8 +432,11 @@ static void print_losses(const struct summary *summary, FILE *out) {
         if (count[reason] && bytes[reason]) fprintf(out, " (%s)", human_bytes(bytes[reason]).text);
         fprintf(out, " %s\n", describe_loss(reason));
     }
-    uint64_t damaged = log_health(summary->log)->events_damaged;
-    if (damaged) fprintf(out, "  %s in blocks of this log that cannot be read\n", human_count(damaged, "event").text);
+    const struct log_health *health = log_health(summary->log);
+    static const char *const unread = "in blocks of this log that cannot be read";
+    if (health->events_damaged) fprintf(out, "  %s %s\n", human_count(health->events_damaged, "event").text, unread);
+    if (health->below_damaged)
+        fprintf(out, "  %s below the system call %s\n", human_count(health->below_damaged, "call").text, unread);
 }
 
 static void print_events(const struct summary *summary, FILE *out) {
@@ -426,10 +468,18 @@ static int print_libraries(const struct summary *summary, FILE *out) {
     for (unsigned layer = LAYER_COUNT; (layer = library_next(tree, layer));) {
         for (unsigned direction = DIRECTION_COUNT; direction-- > 0;) {
             struct library_words words = library_moved(tree, layer, direction);
-            if (*words.text) fprintf(out, "  %s\n", words.text);
+            if (*words.text) human_paragraph(out, "  ", words.text);
         }
     }
     return 0;
+}
+
+// Where the time of calls on a stack's files went, layer by layer and server by server.
+static int print_stack(const struct summary *summary, FILE *out) {
+    if (!stack_has(&summary->stack) && !log_stack(summary->log)) return 0;
+    fputs("\nStack\n", out);
+    FORWARD(stack_text_facts(summary->log, out));
+    return stack_has(&summary->stack) ? stack_text(&summary->stack, out) : 0;
 }
 
 static int print_coverage(const struct summary *summary, FILE *out) {
@@ -483,8 +533,11 @@ int info_text(const struct summary *summary, bool all, FILE *out) {
     FORWARD(print_mapped(summary, all, out));
     FORWARD(print_mpi_files(summary, all, out));
     FORWARD(print_collectives(summary, all, out));
+    FORWARD(print_mounts(summary->log, out));
+    FORWARD(print_stripes(summary, all, out));
     FORWARD(print_devices(summary->log, out));
     FORWARD(print_libraries(summary, out));
+    FORWARD(print_stack(summary, out));
     print_events(summary, out);
     FORWARD(print_coverage(summary, out));
     print_log(summary, out);

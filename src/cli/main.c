@@ -1,11 +1,15 @@
 // ioseer: finds the verb, parses its options and runs it. The verb's own file does the rest.
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/human.h"
 #include "base/json_keys.h"
+#include "base/terminal.h"
 #include "cli/output.h"
 #include "cli/verb.h"
+#include "site/settings.h"
 
 static const struct verb *const verbs[] = {
 #define VERB(name) &verb_##name,
@@ -14,6 +18,16 @@ static const struct verb *const verbs[] = {
 };
 
 enum { VERB_COUNT = sizeof verbs / sizeof verbs[0], MAX_OPTIONS = 64 };
+
+// Options before the verb.
+static struct { bool help, version, no_pager; } options;
+
+static const struct option_row own_rows[] = {
+    {"help", 'h', OPTION_FLAG, &options.help, NULL, "print this text"},
+    {"version", 0, OPTION_FLAG, &options.version, NULL, "print the version"},
+    {"no-pager", 0, OPTION_FLAG, &options.no_pager, NULL, "print long text on the terminal directly"},
+    {0},
+};
 
 static const struct verb *verb_find(const char *name) {
     for (size_t i = 0; i < VERB_COUNT; i++) {
@@ -57,7 +71,8 @@ static enum status unknown_verb(const char *name) {
             nearest = verbs[i];
         }
     }
-    fprintf(stderr, "ioseer: %s: no such verb; ", name);
+    cli_prefix(NULL);
+    fprintf(stderr, "%s: no such verb; ", name);
     if (nearest) {
         fprintf(stderr, "did you mean '%s'?\n", nearest->name);
     } else {
@@ -67,12 +82,12 @@ static enum status unknown_verb(const char *name) {
 }
 
 static void print_help(FILE *out) {
-    fprintf(out, "Usage: ioseer VERB [OPTION]... [ARGUMENT]...\n"
+    fprintf(out, "Usage: ioseer [OPTION]... VERB [OPTION]... [ARGUMENT]...\n"
                  "Records and analyses the file I/O of programs.\n\nVerbs:\n");
-    for (size_t i = 0; i < VERB_COUNT; i++) fprintf(out, "  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
-    fprintf(out, "  %-8s %s\n", "help", "explain a verb: ioseer help VERB, or ioseer VERB --help");
-    fprintf(out, "\nOptions:\n      --help     print this text\n      --version  print the version\n"
-                 "\nTry:\n  ioseer record -o run.ioseer -- cp big copy\n  ioseer info run.ioseer\n");
+    for (size_t i = 0; i < VERB_COUNT; i++) fprintf(out, "  %-12s %s\n", verbs[i]->name, verbs[i]->summary);
+    fprintf(out, "  %-12s %s\n\nOptions:\n", "help", "explain a verb: ioseer help VERB, or ioseer VERB --help");
+    options_print(own_rows, out);
+    fprintf(out, "\nTry:\n  ioseer record -o run.ioseer -- cp big copy\n  ioseer info run.ioseer\n");
 }
 
 static void print_usage(const struct verb *verb, FILE *out) {
@@ -92,6 +107,27 @@ static void rows_with_help(const struct verb *verb, struct option_row rows[MAX_O
     rows[count] = (struct option_row){0};
 }
 
+// Lines that begin with a space stay as they are; a terminal gets the others in lines of its width.
+static void print_about(const char *text, FILE *out) {
+    char *copy = terminal_width(out) ? strdup(text) : NULL;
+    if (!copy) {
+        fprintf(out, "%s\n", text);
+        return;
+    }
+    bool is_words = false;
+    for (char *at = copy; *at; at++) {
+        if (at == copy || at[-1] == '\n') is_words = *at != ' ';
+        if (*at == '\n' && is_words && at[1] != ' ') *at = ' ';
+    }
+    for (char *line = strtok(copy, "\n"); line; line = strtok(NULL, "\n")) {
+        if (*line == ' ')
+            fprintf(out, "%s\n", line);
+        else
+            human_paragraph(out, "", line);
+    }
+    free(copy);
+}
+
 static enum status show_verb_help(const struct verb *verb) {
     struct option_row rows[MAX_OPTIONS];
     bool help;
@@ -99,9 +135,24 @@ static enum status show_verb_help(const struct verb *verb) {
     rows_with_help(verb, rows, &help);
     output_open(&output, verb->name, NULL);
     print_usage(verb, output.out);
-    fprintf(output.out, "\n%s\n\nOptions:\n", verb->about);
+    fputc('\n', output.out);
+    print_about(verb->about, output.out);
+    fputs("\nOptions:\n", output.out);
     options_print(rows, output.out);
     return output_close(&output, false);
+}
+
+static void row_json(const struct option_row *row, struct json_out *json) {
+    char letter[2] = {row->letter};
+    const char *choice = row->type == OPTION_CHOICE ? "one" : row->type == OPTION_CHOICES ? "some" : NULL;
+    json_object_of(json, m_text("name", row->name), m_text("letter", *letter ? letter : NULL),
+                   m_text("argument", row->argument), m_text("choice", choice), m_text("help", row->help));
+}
+
+static void rows_json(const struct option_row *rows, struct json_out *json) {
+    key_array(json, "options");
+    for (const struct option_row *row = rows; row->name; row++) row_json(row, json);
+    json_close(json);
 }
 
 static void verb_json(const struct verb *verb, struct json_out *json) {
@@ -111,22 +162,23 @@ static void verb_json(const struct verb *verb, struct json_out *json) {
     json_object(json);
     json_members(json, m_text("name", verb->name), m_text("summary", verb->summary), m_text("usage", verb->usage),
                  m_text("about", verb->about));
-    key_array(json, "options");
-    for (const struct option_row *row = rows; row->name; row++) {
-        char letter[2] = {row->letter};
-        json_object_of(json, m_text("name", row->name), m_text("letter", *letter ? letter : NULL),
-                       m_text("argument", row->argument), m_text("help", row->help));
-    }
-    json_close(json);
+    rows_json(rows, json);
     json_close(json);
 }
 
-// Everything that the man pages and the tests of usage need.
+// Everything that the man pages, the completions of shells and the tests of usage need.
 static void help_json(struct json_out *json) {
     json_object(json);
     key_text(json, "version", IOSEER_VERSION);
+    rows_json(own_rows, json);
     key_array(json, "verbs");
     for (size_t i = 0; i < VERB_COUNT; i++) verb_json(verbs[i], json);
+    json_close(json);
+    key_array(json, "settings");
+    for (int i = 0; i < SITE_SETTINGS; i++) {
+        json_object_of(json, m_text("name", site_rows[i].key), m_text("kind", site_kind_names[site_rows[i].kind]),
+                       m_text("default", site_rows[i].otherwise), m_text("help", site_rows[i].help));
+    }
     json_close(json);
     json_close(json);
 }
@@ -160,7 +212,8 @@ static enum status run_verb(const struct verb *verb, int argc, char **argv) {
     rows_with_help(verb, rows, &help);
     int left = options_parse(rows, verb->command_follows, argc, argv, problem);
     if (left < 0) {
-        fprintf(stderr, "ioseer %s: %s\n", verb->name, problem);
+        cli_prefix(verb->name);
+        fprintf(stderr, "%s\n", problem);
         return STATUS_USAGE;
     }
     return help ? show_verb_help(verb) : verb->run(left, argv);
@@ -175,18 +228,22 @@ static void fill_standard_streams(void) {
 }
 
 int main(int argc, char **argv) {
+    char problem[256];
     fill_standard_streams();
+    argc = options_parse(own_rows, true, argc, argv, problem);
+    if (argc < 0) {
+        cli_prefix(NULL);
+        fprintf(stderr, "%s\n", problem);
+        return STATUS_USAGE;
+    }
+    if (options.no_pager) setenv("IOSEER_PAGER", "", 1);
+    if (options.help) return show_help(argv[1]);
+    if (options.version) return show_version();
     if (argc < 2) {
         print_help(stderr);
         return STATUS_USAGE;
     }
-    const char *word = argv[1];
-    if (!strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h")) return show_help(argv[2]);
-    if (!strcmp(word, "--version")) return show_version();
-    if (word[0] == '-') {
-        fprintf(stderr, "ioseer: %s: unknown option\n", word);
-        return STATUS_USAGE;
-    }
-    const struct verb *verb = verb_find(word);
-    return verb ? run_verb(verb, argc - 1, argv + 1) : unknown_verb(word);
+    if (!strcmp(argv[1], "help")) return show_help(argv[2]);
+    const struct verb *verb = verb_find(argv[1]);
+    return verb ? run_verb(verb, argc - 1, argv + 1) : unknown_verb(argv[1]);
 }

@@ -21,8 +21,8 @@ static struct {
 static const struct option_row rows[] = {
     ROW_OUTPUT(&options.print.output),
     ROWS_MODEL(options.model),
-    {"format", 0, OPTION_TEXT, &options.format, "FORMAT",
-     "output format: model, fio (a job file) or ior (command lines); default: model"},
+    {"format", 0, OPTION_CHOICE, &options.format, "model|fio|ior",
+     "write a model, a job file for fio, or command lines for IOR (default: model)"},
     {"expand", 0, OPTION_FLAG, &options.expand, NULL, "print every operation of the model instead"},
     {"rank", 0, OPTION_NUMBER, &options.rank, "RANK", "with --expand: print only this rank of each program"},
     {"json", 0, OPTION_FLAG, &options.print.json, NULL, "with --expand: print JSON (a model is always JSON)"},
@@ -194,7 +194,6 @@ static int print(const struct argument *argument, struct output *output) {
 
 static enum status model_run(int argc, char **argv) {
     if (options.rank != UINT64_MAX && !options.expand) return cli_usage("model", "--rank", "needs --expand");
-    if (!find_format()) return cli_usage("model", options.format, "must be model, fio or ior");
     if (options.expand && options.format) return cli_usage("model", "--format", "cannot be combined with --expand");
     return argument_print("model", argc, argv, &options.print, &options.model, print);
 }

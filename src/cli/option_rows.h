@@ -14,6 +14,9 @@
 #define ROW_STALL(target)                                                                                              \
     ROW("stall", 0, OPTION_DURATION, target, "DURATION",                                                               \
         "stop when no operation has ended for this long beyond the longest recorded one; 0s: never (default: 30s)")
+#define ROW_WATTS(target)                                                                                              \
+    ROW("watts", 0, OPTION_TEXT, target, "BUSY,IDLE",                                                                  \
+        "watts of a disk of a stack's servers, for its energy (default: 13.5,10.2, which is assumed)")
 #define ROW_FORCE(target) ROW("force", 0, OPTION_FLAG, target, NULL, "overwrite LOG")
 
 // Verbs that print what a log or a model says.
@@ -29,11 +32,13 @@ struct model_choice {
     const char *layer;
     double gap_seconds;
     bool standard_streams;
-    bool may_be_above; // `layer` may be one above MPI-IO: hdf5 …
 };
 #define ROW_MODEL_LAYER(target)                                                                                        \
-    ROW("layer", 0, OPTION_TEXT, target, "LAYER",                                                                      \
-        "use the calls of this layer: mpiio, posix or stdio (default: the calls that the program itself made)")
+    ROW("layer", 0, OPTION_CHOICE, target, "mpiio|posix|stdio",                                                        \
+        "use the calls of this layer (default: the calls that the program itself made)")
+#define ROW_CACHE_STATE(target)                                                                                        \
+    ROW("cache", 0, OPTION_CHOICE, target, "cold|warm|as-recorded",                                                    \
+        "page cache state of files that exist before the run (default: as-recorded)")
 #define ROW_GAP(target)                                                                                                \
     ROW("gap", 0, OPTION_DURATION, target, "TIME",                                                                     \
         "length of a pause that separates phases, for programs without MPI (default: 200ms)")

@@ -3,34 +3,63 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/human.h"
+#include "base/terminal.h"
+#include "cli/pager.h"
 #include "cli/verb.h"
 
+static void prefix(const char *verb, enum terminal_style style) {
+    fprintf(stderr, "%sioseer%s%s:%s ", terminal_style(stderr, style), verb ? " " : "", verb ? verb : "",
+            terminal_style(stderr, STYLE_NONE));
+}
+
+void cli_prefix(const char *verb) { prefix(verb, STYLE_BAD); }
+
+void cli_warn(const char *verb, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    prefix(verb, STYLE_WARNING);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+    va_end(list);
+}
+
+// One line, whatever a name or a file contains.
+static void say(const char *verb, const char *what, const char *why) {
+    cli_prefix(verb);
+    human_print_name(stderr, what);
+    if (*what) fputs(": ", stderr);
+    human_print_name(stderr, why);
+    fputc('\n', stderr);
+}
+
 enum status cli_fail(const char *verb, const char *what, int code) {
-    fprintf(stderr, "ioseer %s: %s: %s\n", verb, what, err_text(code));
+    say(verb, what, err_text(code));
     return STATUS_FAILURE;
 }
 
 enum status cli_fail_json(const char *verb, const char *path, int code, const struct json_in_error *error) {
     if (!error->line) return cli_fail(verb, path, code);
-    fprintf(stderr, "ioseer %s: %s:%u: %s\n", verb, path, error->line, error->message);
+    cli_prefix(verb);
+    fprintf(stderr, "%s:%u: %s\n", path, error->line, error->message);
     return STATUS_FAILURE;
 }
 
 enum status cli_usage(const char *verb, const char *what, const char *why) {
-    fprintf(stderr, "ioseer %s: %s: %s\n", verb, what, why);
+    say(verb, what, why);
     return STATUS_USAGE;
 }
 
 enum status cli_problem(const char *verb, const char *what, const struct problem *problem, int code) {
     if (problem->signal) return STATUS_SIGNAL + (enum status)problem->signal;
     if (*problem->why) what = problem->what;
-    fprintf(stderr, "ioseer %s: %s%s%s\n", verb, what, *what ? ": " : "",
-            *problem->why ? problem->why : err_text(code));
+    say(verb, what, *problem->why ? problem->why : err_text(code));
     return code == ERR_USAGE ? STATUS_USAGE : STATUS_FAILURE;
 }
 
@@ -63,11 +92,19 @@ enum status output_open(struct output *o, const char *verb, const char *path) {
     // A write to a pipe without a reader, or past the limit for files, must fail with an error, not kill the process.
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+    FILE *paged = path ? NULL : pager_open();
+    if (paged) o->out = paged;
     if (!path) return STATUS_OK;
     int code = file_open(o);
     if (code == 0) return STATUS_OK;
     free(o->beside);
     return cli_fail(verb, path, code);
+}
+
+void output_live(struct output *o) {
+    if (o->path || o->out == stdout) return;
+    fclose(o->out);
+    o->out = stdout;
 }
 
 enum status output_check(const char *verb, const char *path) {
@@ -88,6 +125,12 @@ struct json_out *output_json(struct output *o, unsigned unfold) {
     exit(STATUS_FAILURE);
 }
 
+void output_json_end(struct output *o) {
+    int written = o->json ? json_out_end(o->json) : 0;
+    o->json = NULL;
+    if (written < 0 && !o->error) o->error = written;
+}
+
 bool output_failed(struct output *o) {
     if (o->json && o->json->error && !o->error) o->error = o->json->error;
     if (ferror(o->out) && !o->error) o->error = errno ? -errno : -EIO;
@@ -96,12 +139,10 @@ bool output_failed(struct output *o) {
 
 enum status output_close(struct output *o, bool verb_failed) {
     errno = 0;
-    int written = o->json ? json_out_end(o->json) : 0;
-    o->json = NULL;
-    if (written < 0 && !o->error) o->error = written;
+    output_json_end(o);
     if (fflush(o->out)) output_failed(o);
     output_failed(o);
-    if (o->path && fclose(o->out) && !o->error) o->error = -errno;
+    if (o->out != stdout && fclose(o->out) && !o->error) o->error = -errno;
     if (o->beside) {
         if (!verb_failed && !o->error && rename(o->beside, o->path)) o->error = -errno;
         if (verb_failed || o->error) unlink(o->beside);
@@ -109,7 +150,7 @@ enum status output_close(struct output *o, bool verb_failed) {
     }
     if (verb_failed) return STATUS_FAILURE;
     if (!o->error) return STATUS_OK;
-    if (o->error == -EPIPE) return STATUS_FAILURE;
+    if (o->error == -EPIPE) return o->path || o->out == stdout ? STATUS_FAILURE : STATUS_OK;
     return cli_fail(o->verb, o->path ? o->path : "standard output", o->error);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/human.h"
+#include "cli/verb.h"
 #include "summary/coverage.h"
 
 static struct {
@@ -91,8 +92,7 @@ static void print_missing(const char *log_path, const struct pack_result *result
 
 void pack_report_result(const char *log_path, const char *program, const struct pack_result *result) {
     if (!result->processes && !result->unrecorded && !result->damaged_bytes && !result->unfollowed) {
-        fprintf(stderr, "ioseer: %s: nothing recorded: the recorder was not loaded; see 'ioseer doctor %s'\n", log_path,
-                program);
+        cli_warn(NULL, "%s: nothing recorded: the recorder was not loaded; see 'ioseer doctor %s'", log_path, program);
         return;
     }
     fprintf(stderr, "ioseer: %s: %s, %s, %s read, %s written", log_path, human_count(result->events, "event").text,
@@ -104,7 +104,7 @@ void pack_report_result(const char *log_path, const char *program, const struct 
     if (result->damaged_bytes) fprintf(stderr, ", %s unreadable", human_bytes(result->damaged_bytes).text);
     print_missing(log_path, result);
     if (result->running)
-        fprintf(stderr, ", %s still running (--wait DURATION waits longer)",
-                human_count(result->running, "process").text);
+        fprintf(stderr, ", %s still running%s", human_count(result->running, "process").text,
+                result->joined ? "" : " (--wait DURATION waits longer)");
     fputc('\n', stderr);
 }

@@ -16,9 +16,10 @@ static struct {
 } options;
 
 static const struct option_row rows[] = {
-    {"layer", 0, OPTION_TEXT, &options.model.layer, "LAYER",
-     "use the calls of this layer: mpiio, posix, stdio, or hdf5 and the like, whose phases have objects and selections "
-     "(default: the calls that the program itself made)"},
+    {"layer", 0, OPTION_CHOICE, &options.model.layer, "mpiio|posix|stdio|hdf5|pnetcdf|netcdf",
+     "use the calls of this layer; the phases of hdf5 and the like have objects and selections (default: the calls "
+     "that "
+     "the program itself made)"},
     ROW_GAP(&options.model.gap_seconds),
     ROW_STANDARD_STREAMS(&options.model.standard_streams),
     ROWS_PRINT(options.print),
@@ -193,7 +194,6 @@ static int print(const struct argument *argument, struct output *output) {
 }
 
 static enum status phases_run(int argc, char **argv) {
-    options.model.may_be_above = true;
     return argument_print("phases", argc, argv, &options.print, &options.model, print);
 }
 

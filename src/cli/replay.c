@@ -31,8 +31,7 @@ static const struct option_row rows[] = {
     ROW_STALL(&options.stall),
     {"repeat", 0, OPTION_COUNT, &options.repeat, "N", "number of runs (default: 1)"},
     {"phases", 0, OPTION_TEXT, &options.phases, "LIST", "replay only these phases, such as 1,3-5"},
-    {"cache", 0, OPTION_TEXT, &options.cache, "STATE",
-     "page cache state of files that exist before the run: cold, warm or as-recorded (default: as-recorded)"},
+    ROW_CACHE_STATE(&options.cache),
     {"verify", 0, OPTION_FLAG, &options.verify, NULL, "check the data that is read"},
     {"no-think", 0, OPTION_FLAG, &options.no_think, NULL, "do not pause between operations"},
     {"null", 0, OPTION_TEXT, &options.null, "NS[,RATE]",
@@ -198,7 +197,7 @@ static enum status replay_model(const struct replay_settings *settings, struct m
     if (settings->progress) fputs("\r\033[K", stderr);
     struct printing printing = {.model = model, .outcome = &outcome};
     enum status status = code < 0 ? cli_problem("replay", options.on, &problem, code) : print_outcome(&printing);
-    if (outcome.kept && !options.quiet) fprintf(stderr, "ioseer replay: the files are in %s\n", outcome.kept);
+    if (outcome.kept && !options.quiet) cli_warn("replay", "the files are in %s", outcome.kept);
     replay_outcome_free(&outcome);
     return status;
 }

@@ -8,6 +8,7 @@
 static struct {
     const char *format;
     const char *output;
+    const char *watts;
     struct option_list predictions;
     bool json;
     bool quiet;
@@ -15,10 +16,12 @@ static struct {
 
 static const struct option_row rows[] = {
     ROW_OUTPUT(&options.output),
-    {"format", 0, OPTION_TEXT, &options.format, "FORMAT", "html, text or json (default: by FILE's suffix, else text)"},
+    {"format", 0, OPTION_CHOICE, &options.format, "html|text|json",
+     "how to write it (default: by FILE's suffix, else text)"},
     {"json", 0, OPTION_FLAG, &options.json, NULL, "the same as --format json"},
     {"prediction", 0, OPTION_LIST, &options.predictions, "FILE",
      "show the output of `ioseer predict --json` (repeatable; LOG.predict.json is always shown)"},
+    ROW_WATTS(&options.watts),
     ROW_QUIET_LOG(&options.quiet),
     {0},
 };
@@ -42,7 +45,7 @@ static const struct format *chosen_format(void) {
                            : len > ending && !strcmp(options.output + len - ending, format->ending))
             return format;
     }
-    return options.format ? NULL : &formats[sizeof formats / sizeof formats[0] - 1];
+    return &formats[sizeof formats / sizeof formats[0] - 1];
 }
 
 // The name promises a format that the file would not have.
@@ -77,9 +80,11 @@ static enum status report_run(int argc, char **argv) {
     if (options.json && options.format) return cli_usage("report", "--json", "cannot be combined with --format");
     if (options.json) options.format = "json";
     const struct format *format = chosen_format();
-    if (!format) return cli_usage("report", options.format, "not a format: html, text or json");
     if (promises_other_format())
         return cli_usage("report", options.output, "reports are .html, .txt or .json (or add --format)");
+    struct stack_watts watts = STACK_WATTS;
+    if (options.watts && !stack_watts_parse(options.watts, &watts))
+        return cli_usage("report", options.watts, STACK_WATTS_WRONG);
     struct argument argument;
     enum status status = argument_count("report", "LOG", argc, argv);
     if (status == STATUS_OK) status = argument_open_log(&argument, "report", argv[1]);
@@ -91,6 +96,7 @@ static enum status report_run(int argc, char **argv) {
     const struct summary_source source = {argument.log, argument.path, argument.is_directory};
     struct page page;
     int code = page_gather(&page, &source);
+    page.summary.stack.watts = watts;
     status = code < 0 ? cli_fail("report", argument.path, code) : write_report(&page, &argument, format);
     if (status == STATUS_OK && !options.quiet) argument_warn(&argument);
     page_free(&page);

@@ -24,12 +24,11 @@ static const struct option_row rows[] = {
     {"darshan", 0, OPTION_FLAG, &options.darshan, NULL, "print tab-separated columns in the format of darshan-parser"},
     {"per-rank", 0, OPTION_FLAG, &options.per_rank, NULL,
      "print separate records for each rank (without MPI: each process)"},
-    {"sort", 0, OPTION_TEXT, &options.sort, "KEY",
-     "largest first: name, opens, reads, writes, read, written, bytes or time"},
+    {"sort", 0, OPTION_CHOICE, &options.sort, "name|opens|reads|writes|read|written|bytes|time", "largest first"},
     {"top", 0, OPTION_COUNT, &options.top, "N",
      "only the first N of each layer (sorted by bytes unless --sort is given)"},
-    {"by", 0, OPTION_TEXT, &options.by, "HOW",
-     "join files: by directory, or by pattern (names that differ in numbers only)"},
+    {"by", 0, OPTION_CHOICE, &options.by, "directory|pattern",
+     "join files of a directory, or those whose names differ in numbers only"},
     {"calls", 0, OPTION_FLAG, &options.calls, NULL,
      "print each kind of call instead, with the distribution of its times and sizes"},
     ROWS_PRINT(options.print),
@@ -213,11 +212,8 @@ static enum status stats_run(int argc, char **argv) {
         return cli_usage("stats", "--darshan", "cannot be combined with --sort, --top, --by or --calls");
     if (options.calls && (has_rows || options.per_rank))
         return cli_usage("stats", "--calls", "cannot be combined with --sort, --top, --by or --per-rank");
-    if (options.sort && !file_rows_has_key(options.sort))
-        return cli_usage("stats", options.sort, "no such key (name, opens, reads, writes, read, written, bytes, time)");
     if (options.by && !strcmp(options.by, "directory")) options.grouping = GROUP_DIRECTORY;
     if (options.by && !strcmp(options.by, "pattern")) options.grouping = GROUP_PATTERN;
-    if (options.by && !options.grouping) return cli_usage("stats", options.by, "must be directory or pattern");
     return argument_print("stats", argc, argv, &options.print, NULL, print);
 }
 

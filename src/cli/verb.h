@@ -29,6 +29,12 @@ struct verb {
 #include "cli/verbs.def"
 #undef VERB
 
+// Prints one line on standard error, "ioseer VERB: " and the text: something that the user should know.
+void cli_warn(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Prints "ioseer VERB: ", or "ioseer: " if it is NULL, before the text of an error.
+void cli_prefix(const char *verb);
+
 // Prints "ioseer VERB: what: why" on standard error and returns STATUS_FAILURE. `code` as in base/err.h.
 enum status cli_fail(const char *verb, const char *what, int code);
 

@@ -21,6 +21,7 @@ void doctor_openmpi(struct doctor_check *check);   // the same
 // other_verbs.c, with trials
 void doctor_replay(struct doctor_check *check);
 void doctor_emulate(struct doctor_check *check);
+void doctor_stack(struct doctor_check *check);
 void doctor_page(struct doctor_check *check);
 
 // machine.c: what the machine offers

@@ -8,10 +8,8 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
+#include "base/cpu.h"
 #include "base/human.h"
 #include "base/process.h"
 #include "base/settings.h"
@@ -21,18 +19,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-// Whether the CPU's counter runs at one rate in all states and on all cores.
-static bool counter_is_invariant(void) {
-#if defined(__x86_64__)
-    unsigned eax, ebx, ecx, edx;
-    return __get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) && edx & 1u << 8;
-#else
-    return false;
-#endif
-}
-
 void doctor_clock(struct doctor_check *check) {
-    doctor_pass(check, counter_is_invariant()
+    doctor_pass(check, cpu_counter_is_steady()
                            ? "the CPU's counter, which runs at a constant rate"
                            : "clock_gettime, which is slower: the CPU has no counter with a constant rate");
 }

@@ -1,4 +1,4 @@
-// Whether the verbs work that need more than the recorder: replay, emulate and report.
+// Whether the verbs work that need more than the recorder: replay, emulate, stack and report.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +65,33 @@ static void try_mount(struct doctor_check *check, const struct trial *trial, con
         doctor_pass(check, "a trial mounted and unmounted storage");
     else
         doctor_fail(check, fix, "a file on the mount of a trial did not arrive");
+}
+
+// Why no stack can be here, where nobody did anything wrong; NULL if one can.
+static const char *why_no_stack(void) {
+    if (!BUILT_WITH_PROBE) return "not in this build: libglusterfs-dev, liburcu-dev or uuid-dev was missing";
+    if (geteuid()) return "only root can start one";
+    if (access("/dev/fuse", R_OK | W_OK) < 0) return "it needs /dev/fuse";
+    bool is_here = access("/usr/sbin/glusterfsd", X_OK) == 0 && access("/usr/sbin/glusterfs", X_OK) == 0;
+    return is_here ? NULL : "GlusterFS is not here (packages glusterfs-server and glusterfs-client)";
+}
+
+void doctor_stack(struct doctor_check *check) {
+    struct trial trial;
+    const char *why = why_no_stack();
+    char name[32], pid[16];
+    if (why) {
+        doctor_pass(check, "no stack can be started: %s", why);
+        return;
+    }
+    if (!trial_prepare(&trial, check)) return;
+    snprintf(name, sizeof name, "doctor-%d", (int)getpid());
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    const char *const up[] = {"stack", "up", name, "-q", "--servers", "1", "--while", pid, NULL};
+    const char *const down[] = {"stack", "down", name, NULL};
+    if (runs(check, &trial, reinstall, up) && runs(check, &trial, reinstall, down))
+        doctor_pass(check, "a trial started a file system with probes, and ended it");
+    trial_remove(&trial);
 }
 
 void doctor_emulate(struct doctor_check *check) {

@@ -30,7 +30,9 @@ static bool can_follow(void) {
     return is_attached;
 }
 
-static void check_elf(struct doctor_check *check, const char *path, enum program_kind kind) {
+static void check_elf(struct doctor_check *check, const char *path, const struct program_file *file) {
+    enum program_kind kind = file->kind;
+    bool is_outdated = kind == PROGRAM_STATIC && file->is_outdated;
     const char *own_build = "use a build of it for this machine";
     if (kind == PROGRAM_NOT_64_BIT) {
         doctor_fail(check, own_build, "%s is not a 64-bit program", path);
@@ -41,6 +43,9 @@ static void check_elf(struct doctor_check *check, const char *path, enum program
                     "%s changes its user, group or capabilities: the loader ignores preloads", path);
     } else if (kind == PROGRAM_LINKED) {
         doctor_pass(check, "%s is statically linked with ioseer: it records itself", path);
+    } else if (is_outdated) {
+        doctor_fail(check, "link it again", "%s is linked with another version of ioseer: it does not record itself",
+                    path);
     } else if (kind == PROGRAM_STATIC && can_follow()) {
         doctor_pass(check, "%s is statically linked: it is followed with ptrace, which costs more for each call", path);
     } else if (kind == PROGRAM_STATIC) {
@@ -86,7 +91,7 @@ void doctor_program(struct doctor_check *check, const char *program) {
             return;
         }
         if (file.kind != PROGRAM_SCRIPT) {
-            check_elf(check, path, file.kind);
+            check_elf(check, path, &file);
             return;
         }
         find_interpreter(file.head + 2, path);

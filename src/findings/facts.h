@@ -19,6 +19,7 @@
 #include "log/images.h"
 #include "log/visit.h"
 #include "summary/call_tree.h"
+#include "summary/stack.h"
 
 enum facts_direction { FACTS_READ, FACTS_WRITE, FACTS_DIRECTIONS };
 
@@ -260,6 +261,7 @@ struct facts {
     bool *is_stat;                             // by call
     const struct log_collectives *collectives; // what happened inside collective calls; NULL: not known
     const struct call_tree *tree;              // of layers above MPI-IO; NULL: not known
+    const struct summary_stack *stack;         // below the system call; NULL: not known
 };
 
 int facts_init(struct facts *facts, struct log *log);

@@ -16,7 +16,7 @@
 
 typedef int find(struct findings *findings, struct finding *finding);
 
-find find_failed, find_processors;
+find find_failed, find_processors, find_overloaded_server;
 find find_fill_values, find_filters, find_chunks, find_shared_metadata, find_library_metadata;
 find find_sieving, find_rewrites, find_independent, find_collective, find_collective_wait;
 find find_one_rank, find_slow_rank, find_waiting;

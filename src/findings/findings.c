@@ -24,6 +24,14 @@ static const struct row {
      "A rank that has no processor cannot answer the others, and MPI-IO's calls wait for all. Times in this log are "
      "longer than on a machine with a processor per rank; findings in doubt say so.",
      "Start at most as many ranks as there are processors, or record on more nodes.", "ioseer info LOG"},
+    {"overloaded-server", find_overloaded_server,
+     "time of requests at this server, times the part that like requests at the other servers do not take",
+     "Its storage is slower than that of the others, or others use it at the same time. Whoever needs this server "
+     "waits "
+     "for it.",
+     "Compare the storage under the servers, and look for other programs that use this one (ioseer interference). "
+     "Until then keep files off it: ioseer stack up --avoid.",
+     "ioseer info LOG"},
     {"data-sieving", find_sieving, "time of the reads that MPI-IO makes in order to write",
      "To write separate pieces, MPI-IO reads the region around them, changes it and writes it back; on shared files "
      "under a lock.",

@@ -27,6 +27,7 @@ enum log_feature { // bits that a reader must know; an unknown one means ERR_VER
     FEATURE_NONE = 0,
     FEATURE_MPI = 1 << 0, // event streams may hold communication and calls that were left open (KIND_COMM, KIND_LEAVE)
     FEATURE_PARTNERS = 1 << 1, // and with whom it was (KIND_PARTNERS)
+    FEATURE_BELOW = 1 << 2,    // there may be calls below the system call (BLOCK_BELOW)
 };
 
 struct log_header {
@@ -56,6 +57,7 @@ struct log_block {
 
 enum log_block_flag {
     BLOCK_SORTED = 1 << 0, // start times never decrease and no event is a child: can be streamed as it is
+    BLOCK_BELOW = 1 << 1,  // all its calls are below the system call (call_layer_is_below)
 };
 
 // Fixed layouts, as in doc/format.md. The _get functions check magic, hash, version and every length.

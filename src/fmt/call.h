@@ -27,7 +27,11 @@ static inline bool call_layer_is_above(unsigned layer) {
     return layer == LAYER_HDF5 || layer == LAYER_PNETCDF || layer == LAYER_NETCDF;
 }
 
-// These layers, numbered from 0: calls of one may be inside those of another.
+// Layers below the system call: what a file system with probes did for it (src/stack).
+static inline bool call_layer_is_below(unsigned layer) { return layer >= LAYER_CLIENT && layer <= LAYER_DISK; }
+enum { LAYERS_BELOW = 1 << LAYER_CLIENT | 1 << LAYER_NET | 1 << LAYER_SERVER | 1 << LAYER_DISK };
+
+// The layers above, numbered from 0: calls of one may be inside those of another.
 enum { LAYERS_ABOVE = 3 };
 static inline unsigned call_layer_above(unsigned layer) {
     return layer == LAYER_HDF5 ? 0 : layer == LAYER_PNETCDF ? 1 : 2;
@@ -149,3 +153,11 @@ struct call_symbol {
     unsigned call;
 };
 extern const struct call_symbol call_symbols[];
+
+// The system calls among them, ended by a row without a call.
+struct call_number {
+    uint16_t number; // of the kernel
+    uint16_t call;
+    bool on_descriptor; // its first argument is a descriptor
+};
+extern const struct call_number call_numbers[];

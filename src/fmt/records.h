@@ -30,6 +30,11 @@ enum record_kind {
     RECORD_DATASET = 22,
     RECORD_PROCESS_DATASET = 23,
     RECORD_MAPPED = 24, // what a process moved through mappings of a file: an estimate
+    RECORD_STACK = 25,
+    RECORD_SERVER = 26, // of a stack
+    RECORD_UNTIED = 27, // what was recorded below the system call and belongs to no call above
+    RECORD_PROBE = 28,  // of a stack; not in logs
+    RECORD_MOUNT = 29,  // a mounted file system that has files of the job
 };
 
 enum job_key {
@@ -47,6 +52,7 @@ enum job_key {
     JOB_ID = 12,       // of the batch system, text
     JOB_NPROCS = 13,   // a process that execs counts once
     JOB_COMPLETE = 14, // 1 if `record` saw the command end; absent in a rescued log
+    JOB_ONLY = 15,     // what was to be recorded, if not everything: text
 };
 
 enum process_key {
@@ -88,6 +94,7 @@ enum process_key {
     PROCESS_CPUS = 36,  // processors that it may run on
     PROCESS_CPU_WAIT_NS = 37, // how long its main thread was runnable but did not run; absent if unknown
     PROCESS_VIA = 38,         // enum process_via; absent: by the preload library
+    PROCESS_JOINED = 39,      // 1: it ran already when its recording began
 };
 
 // How a process was recorded.
@@ -100,7 +107,7 @@ enum process_exit {
     EXIT_UNDERSCORE = 2,
     EXIT_EXEC = 3,
     EXIT_SIGNAL = 4,
-    EXIT_RUNNING = 5, // still running when the log was packed
+    EXIT_RUNNING = 5, // still running when the log was packed, or when its recording ended
 };
 
 enum file_key {
@@ -114,6 +121,7 @@ enum file_key {
     FILE_TYPE = 8,    // st_mode & S_IFMT, 0 if not known
     FILE_FS_NAME = 9, // log: type of the file system in the list of mounts, "ext4"
     FILE_OBJECT = 10, // path of an object in the file, "/group/dataset"; absent: the file itself
+    FILE_STRIPE = 11, // how its parts are spread over servers (fmt/stripe.h), one field per part
 };
 
 enum call_key { CALL_ID = 1, CALL_NAME = 2, CALL_LAYER = 3, CALL_CLASS = 4, CALL_TRAITS = 5 };
@@ -158,18 +166,21 @@ enum loss_reason {
     LOSS_NOT_FOLLOWED =
         15, // programs that no library can be preloaded into and that were not followed; the text says why
     LOSS_OLD_LIBRARY = 16, // processes with an HDF5 before 1.10, whose calls are not recorded
+    LOSS_PROBE = 17,       // calls below the system call that probes had no room for; bytes of their files
+    LOSS_REASONS
 };
 
 // Whether events of the trace were lost. Other reasons lose only a file's name, or counters, or count processes.
 static inline bool loss_is_of_events(unsigned reason) {
     return reason != LOSS_FILE_CAP && reason != LOSS_NO_NAME && reason != LOSS_COUNTERS_FULL &&
            reason != LOSS_NO_SPILL && reason != LOSS_SANDBOX && reason != LOSS_MAPPINGS && reason != LOSS_TABLE_FULL &&
-           reason != LOSS_NO_PLUGIN && reason != LOSS_NOT_FOLLOWED && reason != LOSS_OLD_LIBRARY;
+           reason != LOSS_NO_PLUGIN && reason != LOSS_NOT_FOLLOWED && reason != LOSS_OLD_LIBRARY &&
+           reason != LOSS_PROBE;
 }
 
 // Why bytes were left out on purpose.
 enum left_out {
-    LEFT_OUT_NONE = 0,
+    LEFT_OUT_NONE = 0,     // of a handle: it is recorded. Of bytes: by calls that were not to be (--layers, --classes)
     LEFT_OUT_EXCLUDED = 1, // system files and --exclude
     LEFT_OUT_PIPE = 2,
     LEFT_OUT_SOCKET = 3,
@@ -271,6 +282,20 @@ enum device_key {
     DEVICE_EPOCH_NS = 9,
 };
 
+enum mount_key {
+    MOUNT_ID = 1, // log only
+    MOUNT_POINT = 2,
+    MOUNT_TYPE = 3,    // "nfs4"
+    MOUNT_SOURCE = 4,  // "server:/home"
+    MOUNT_OPTIONS = 5, // of the file system
+    MOUNT_DEVICE = 6,  // st_dev of its files
+    MOUNT_HOST = 7,
+    MOUNT_NFS_BYTES = 8,     // while the job ran: one number for each enum nfs_bytes that is not 0, bytes << 4 | kind
+    MOUNT_NFS_OPERATION = 9, // requests of one kind while the job ran (fmt/nfs_counts.h), one field per kind
+    MOUNT_UNREAD = 10,       // log only: files without stripes because they could not be read
+    MOUNT_UNREAD_WHY = 11,   // text
+};
+
 // Of one process. Members are ranks in MPI_COMM_WORLD (fmt/communicator.h).
 enum communicator_key {
     COMMUNICATOR_PROCESS = 1, // log only
@@ -286,6 +311,93 @@ enum communicator_key {
     COMMUNICATOR_REMOTE_HASH = 11,
 };
 
+// The stack that the job was recorded with. Beside the spill files, *NAME*.stack has this record and those of its
+// servers and probes (src/stack/recording.h); times are nanoseconds since the epoch there.
+enum stack_key {
+    STACK_NAME = 1,
+    STACK_LAYOUT = 2,      // "distribute", "shard" or "disperse"
+    STACK_SHARD_BYTES = 3, // of a block; shard only
+    STACK_REDUNDANCY = 4,  // servers that may be lost; disperse only
+    STACK_MOUNT = 5,
+    STACK_FILE_SYSTEM = 6, // "GlusterFS 10.3"
+    STACK_SERVERS = 7,     // number of them
+    STACK_LAYERS = 8,      // one field per probed layer: enum call_layer
+    STACK_CACHE = 9,       // "none" (direct I/O) or "kernel"
+    STACK_PLACED = 10,     // one field per directory of the mount whose files are on some of the servers only: its path
+                           // below the mount, a zero byte, the numbers of the servers with spaces in between
+    STACK_GONE_NS = 11,    // when the stack was found gone before the end of the recording; absent otherwise
+    STACK_UNJOINED = 26,   // only in logs: why the calls below the system call are missing, or some of them
+    STACK_DEVICE = 27,     // only in logs: st_dev of its files, one field for each mount
+    // The rest is not in logs.
+    STACK_RECORDER = 13, // the process with the entry in the control page, and when it began (struct probe_recorder)
+    STACK_RECORDER_TICKS = 14,
+    STACK_GUARD = 15, // process ids
+    STACK_KEEPER = 16,
+    STACK_MADE_MOUNT = 18,  // 1: its mount point is removed with it
+    STACK_ID = 19,          // that its bricks are marked with
+    STACK_REMOTE = 20,      // command that runs ioseer on the servers' hosts
+    STACK_ONLY = 21,        // on the host of a server: its number + 1
+    STACK_IOSEER = 22,      // where it is there
+    STACK_GUARD_TICKS = 23, // when the processes began
+    STACK_KEEPER_TICKS = 24,
+    STACK_SPILL = 25, // the directory that a recording is for
+    STACK_KEYS
+};
+
+enum server_key {
+    SERVER_ID = 1, // from 0
+    SERVER_HOST = 2,
+    SERVER_PORT = 3,
+    SERVER_BRICK = 4,           // directory
+    SERVER_STORAGE = 5,         // what the brick lies on, in words: "ext4", "emulated hdd", "throttled xfs"
+    SERVER_DISCONNECTED_NS = 6, // one field for each time that the client lost it
+    SERVER_CONNECTED_NS = 7,    // and had it again
+    SERVER_CLOCK_OFFSET_NS = 8, // signed: what was added to its times; absent if it has the job's clock
+    SERVER_CLOCK_ERROR_NS = 9,  // the true offset differs from that by at most this
+    SERVER_PID = 10,
+    // These are not in logs.
+    SERVER_START_TICKS = 11, // when the process began
+    SERVER_BACKING = 12,     // where the data is
+    SERVER_GIVEN = 13,       // the same, if the user chose the place
+    SERVER_ADDRESS = 14,
+    SERVER_LINK = 15, // process that keeps the connection to its host, and when that began
+    SERVER_LINK_TICKS = 16,
+    SERVER_PROBES = 17,      // folder of its probes' files, on its host
+    SERVER_CLOCK_DRIFT = 18, // only in logs, signed: what was added for each second since the job's start, ns
+    SERVER_MISSING = 19,     // text, also in logs: why what it and its disk did was not recorded; absent: it was
+    SERVER_KEYS
+};
+
+// A probe's records are in *NUMBER*.probe (fmt/probe.h), from `first` on.
+enum probe_key {
+    PROBE_NUMBER = 1,
+    PROBE_LAYER = 2,  // enum call_layer
+    PROBE_SERVER = 3, // + 1; absent: the client
+    PROBE_FILE = 4,   // that the probe writes
+    PROBE_FIRST = 5,  // the place where the recording began
+    PROBE_HOST = 6,   // where the file is; absent: here
+    PROBE_LOST = 7,   // calls without a record before the recording began; absent: none
+};
+
+// Sums over calls of one layer below the system call.
+enum untied_key { UNTIED_LAYER = 1, UNTIED_REASON = 2, UNTIED_CALLS = 3, UNTIED_READ = 4, UNTIED_WRITTEN = 5 };
+
+enum untied_reason {
+    UNTIED_NONE = 0,       // these belong to a call above, and are events
+    UNTIED_NO_THREAD = 1,  // the kernel's own work: writeback, readahead
+    UNTIED_OTHER = 2,      // of a thread that was not recorded, on a file of the job
+    UNTIED_AFTER_END = 3,  // of a thread whose recorder had ended: libc's flush at exit
+    UNTIED_NO_CALL = 4,    // of a recorded thread, outside of its recorded calls
+    UNTIED_INTERNAL = 5,   // the file system's own work
+    UNTIED_LATE = 6,       // it went on after the call above it had returned
+    UNTIED_UNFINISHED = 7, // it, or the call above it, had not returned when the recording ended
+    UNTIED_LOST = 8,       // the record of the call above it is missing
+    UNTIED_RECORDER = 9,   // the recorder's own: it asks what a file is
+    UNTIED_CLOCK = 10,     // of a server whose clock could not be aligned
+    UNTIED_NAMESPACE = 11, // on a file of the job, which has processes whose thread ids are of another PID namespace
+    UNTIED_REASONS
+};
+
 // The index holds one of these per block; the summary of an event block lets a viewer draw it without reading it.
 enum index_key {
     INDEX_OFFSET = 1,
@@ -299,4 +411,5 @@ enum index_key {
     INDEX_CLASS_BYTES = 9,
     INDEX_CLASS_NS = 10,
     INDEX_STORED_LEN = 11,
+    INDEX_FLAGS = 12, // enum log_block_flag
 };

@@ -18,6 +18,10 @@
 #define SPILL_SUFFIX ".spill"                 // of the file names
 #define SPILL_LOST_SUFFIX ".lost"             // of the link that a process leaves if it cannot make one
 #define SPILL_UNFOLLOWED_SUFFIX ".unfollowed" // of a link for each program that runs unseen; it points to the reason
+// Jobs without `record`: each user's folder for their directories, with the number of the user behind it.
+#define SPILL_USER_FOLDER "/.ioseer-"
+// In the directory of such a job: its log waits for processes that outlive the one that began it.
+#define SPILL_LATE "/late"
 // Reasons
 #define UNFOLLOWED_RIGHTS "set-user-id"
 #define UNFOLLOWED_UNWANTED "--no-ptrace"

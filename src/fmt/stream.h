@@ -120,6 +120,7 @@ enum event_attribute {
     ATTRIBUTE_MAPPED_READ = 27, // of munmap, mremap, msync: estimated bytes, by enum mapped_kind
     ATTRIBUTE_MAPPED_DIRTY = 28,
     ATTRIBUTE_MAPPED_COPIED = 29,
+    ATTRIBUTE_SERVER = 30, // of a call at or below the network: the number of the server, from 0
     ATTRIBUTE_LIMIT = 32
 };
 

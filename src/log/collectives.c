@@ -477,14 +477,6 @@ static int add_below(struct log_collectives *all, const struct log_event *event)
                          (struct log_turn){end_ns < call->end_ns ? end_ns : call->end_ns, ends_round, call});
 }
 
-// A damaged log may have any times: sums of these do not overflow.
-static bool is_possible(const struct log_event *event) {
-    const int64_t start_ns = INT64_C(1) << 56, most_ns = INT64_C(1) << 50; // two years, 13 days
-    int64_t busy_ns = log_event_busy_ns(event);
-    return event->start_ns >= -start_ns && event->start_ns <= start_ns && event->duration_ns >= 0 &&
-           event->duration_ns <= most_ns && busy_ns >= 0 && busy_ns <= most_ns;
-}
-
 static bool is_collective(const struct log_call *call) {
     return call->layer == LAYER_MPIIO && call->traits & CALL_COLLECTIVE;
 }
@@ -494,7 +486,7 @@ bool log_collectives_divide(const struct log_call *call) {
 }
 
 int log_collectives_add(struct log_collectives *all, const struct log_event *event) {
-    bool possible = is_possible(event);
+    bool possible = log_event_is_possible(event);
     if (possible) FORWARD(go_on(all, event->start_ns));
     if (is_collective(event->call)) {
         if (log_collectives_divide(event->call)) return add_call(all, event, possible);

@@ -46,7 +46,9 @@ static bool time_passes(const struct log_cursor *cursor, const struct stream_eve
 }
 
 static bool fields_pass(const struct log_filter *filter, const struct stream_event *raw) {
-    return (!filter->has_tid || raw->tid == filter->tid) && (!filter->failed || raw->error);
+    bool is_on = raw->attribute_mask & 1u << ATTRIBUTE_SERVER && raw->attribute[ATTRIBUTE_SERVER] == filter->server;
+    return (!filter->has_tid || raw->tid == filter->tid) && (!filter->failed || raw->error) &&
+           (!filter->has_server || is_on);
 }
 
 static bool passes(struct log_cursor *cursor) {

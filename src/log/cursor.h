@@ -8,10 +8,12 @@
 struct log_matcher {
     struct log_filter filter;
     bool has_time;
-    bool has_fields;   // tid or failed
+    bool has_fields;   // tid, server or failed
     uint8_t *calls;    // by call id: 1 if the call passes; NULL: all calls pass
     uint32_t call_ids; // higher ids do not pass
     uint8_t *files;    // by index in the log's table: enum file_match, evaluated on first use; NULL: all files pass
+    bool *users;       // by index of the process: it has a file that passes; NULL: all files pass
+    unsigned classes;  // bit n: a call of enum call_class n passes
 };
 
 bool log_filter_has_process(const struct log_filter *filter, const struct log_process *process);
@@ -19,6 +21,8 @@ bool log_filter_has_process(const struct log_filter *filter, const struct log_pr
 int log_matcher_init(struct log_matcher *matcher, const struct log *log, const struct log_filter *filter);
 void log_matcher_free(struct log_matcher *matcher);
 bool log_matcher_has_place(const struct log_matcher *matcher, const struct log_place *place);
+// The same, and the place may have events that pass: of some calls or files there are none in it.
+bool log_matcher_has_events(const struct log_matcher *matcher, const struct log_place *place);
 bool log_matcher_has_file(const struct log_matcher *matcher, const struct log *log, const struct log_file *file);
 
 // The communication before one event of a block.

@@ -34,6 +34,7 @@ const char *describe_loss(unsigned reason) {
         [LOSS_NO_PLUGIN] = "without a plugin of this build for their MPI: none of its calls are recorded",
         [LOSS_NOT_FOLLOWED] = "into which no recorder can be loaded ran unseen",
         [LOSS_OLD_LIBRARY] = "with an HDF5 before 1.10: none of its calls are recorded",
+        [LOSS_PROBE] = "of the stack that its probes had no room for, or whose records could not be read",
     };
     const char *text = reason < sizeof texts / sizeof *texts ? texts[reason] : NULL;
     return text ? text : "for an unknown reason";
@@ -44,9 +45,45 @@ const char *describe_via(enum process_via via) {
     return via < VIA_COUNT ? texts[via] : NULL;
 }
 
+const char *describe_untied(unsigned reason) {
+    static const char *const texts[UNTIED_REASONS] = {
+        [UNTIED_NONE] = "tied",           [UNTIED_NO_THREAD] = "no-thread",   [UNTIED_OTHER] = "other",
+        [UNTIED_AFTER_END] = "after-end", [UNTIED_NO_CALL] = "no-call",       [UNTIED_INTERNAL] = "internal",
+        [UNTIED_LATE] = "late",           [UNTIED_UNFINISHED] = "unfinished", [UNTIED_LOST] = "lost",
+        [UNTIED_RECORDER] = "recorder",   [UNTIED_CLOCK] = "clock",           [UNTIED_NAMESPACE] = "namespace",
+    };
+    return reason < UNTIED_REASONS ? texts[reason] : "unknown";
+}
+
+const char *describe_untied_why(unsigned reason) {
+    static const char *const texts[UNTIED_REASONS] = {
+        [UNTIED_NONE] = "tied",
+        [UNTIED_NO_THREAD] = "the kernel's own work: readahead, writeback",
+        [UNTIED_OTHER] = "of threads that were not recorded on the client's host, on files of the job",
+        [UNTIED_AFTER_END] = "after the recorder had ended in their process",
+        [UNTIED_NO_CALL] = "outside of recorded calls of their thread",
+        [UNTIED_INTERNAL] = "the file system's own work",
+        [UNTIED_LATE] = "went on after the call above had returned",
+        [UNTIED_UNFINISHED] = "they, or the call above, had not returned at the end",
+        [UNTIED_LOST] = "the record of the call above is missing",
+        [UNTIED_RECORDER] = "the recorder's own: fstat of files that the program opened",
+        [UNTIED_CLOCK] = "of a server whose clock could not be aligned: its times contradict themselves",
+        [UNTIED_NAMESPACE] = "of threads in another PID namespace (a container), or that were not recorded",
+    };
+    return reason < UNTIED_REASONS ? texts[reason] : "for an unknown reason";
+}
+
+const char *describe_event_via(const struct log_event *event) {
+    return call_layer_is_below(event->call->layer) ? "probe" : describe_via(event->process->via);
+}
+
 const char *describe_left_out(unsigned reason) {
-    static const char *const texts[LEFT_OUT_COUNT] = {"others",    "system and excluded files", "pipes", "sockets",
-                                                      "terminals", "devices and memory files"};
+    static const char *const texts[LEFT_OUT_COUNT] = {"calls that were not to be recorded",
+                                                      "system and excluded files",
+                                                      "pipes",
+                                                      "sockets",
+                                                      "terminals",
+                                                      "devices and memory files"};
     return texts[reason < LEFT_OUT_COUNT ? reason : LEFT_OUT_NONE];
 }
 
@@ -80,8 +117,11 @@ int describe_health(FILE *out, const struct log_health *health) {
     }
     if (health->header_damaged) fprintf(out, "%sits header is damaged", parts++ ? ", " : "");
     if (health->blocks_damaged) {
-        fprintf(out, "%s%s cannot be read (%s)", parts++ ? ", " : "", human_count(health->blocks_damaged, "block").text,
+        fprintf(out, "%s%s cannot be read (%s", parts++ ? ", " : "", human_count(health->blocks_damaged, "block").text,
                 human_count(health->events_damaged, "event").text);
+        if (health->below_damaged)
+            fprintf(out, ", %s below the system call", human_count(health->below_damaged, "call").text);
+        fputc(')', out);
     }
     if (health->bytes_skipped) {
         fprintf(out, "%s%s belong to no readable block", parts++ ? ", " : "", human_bytes(health->bytes_skipped).text);

@@ -14,6 +14,9 @@ const char *describe_error(const struct log_event *event);
 
 const char *describe_loss(unsigned reason);                    // enum loss_reason
 const char *describe_via(enum process_via via);                // "preload", "ptrace", "link"; NULL if it is not known
+const char *describe_event_via(const struct log_event *event); // the same, or "probe"
+const char *describe_untied_why(unsigned reason);              // in words
+const char *describe_untied(unsigned reason);                  // enum untied_reason: "no-thread" …
 const char *describe_left_out(unsigned reason);                // enum left_out
 const char *describe_file_system(const struct log_file *file); // the type's name as in the log, or "UNKNOWN"
 

@@ -4,8 +4,9 @@
 #include "fmt/stream.h"
 #include "log/log.h"
 
-// A filter of zeros passes every event.
+// A filter of zeros passes every event but calls below the system call.
 struct log_filter {
+    bool below;          // these, too; a visit has log_consumer.wants_below instead
     unsigned layers;     // bit n: enum call_layer n
     unsigned classes;    // bit n: enum call_class n
     const char *op_glob; // base/glob.h; of the call's name
@@ -16,8 +17,12 @@ struct log_filter {
     uint32_t pid;
     bool has_tid;
     uint32_t tid;
+    bool has_server;
+    uint32_t server; // of calls at or below the network
     const struct log_process *process;
-    const char *file_glob; // base/glob.h; either file of a call with two
+    const char *file_glob;                                      // base/glob.h; either file of a call with two
+    bool (*file_passes)(const void *context, const char *name); // or NULL; instead of file_glob
+    const void *file_context;
     bool has_from;
     int64_t from_ns; // events that start at this time or later
     bool under_way;  // and events that end at this time or later
@@ -73,7 +78,8 @@ struct log_event {
     const struct log_dataset *dataset;     // of a call that opens or extends one
 };
 
-// Only consumers of a visit get `around`, `moves`, `in_above` and `thread` (log/visit.h).
+// Only consumers of a visit get `around`, `moves`, `in_above` and `thread` (log/visit.h); calls below the system call
+// have no `around`.
 
 // Communication between two events of a thread. It is summed up, not recorded call by call.
 struct log_comm {
@@ -106,7 +112,7 @@ static inline unsigned log_call_class_inside(const struct log_call *call) {
 
 // Whether bytes that the call moves are the job's.
 static inline bool log_call_moves(const struct log_call *call) {
-    return log_class_moves(call->class) && !call_layer_is_above(call->layer);
+    return log_class_moves(call->class) && !call_layer_is_above(call->layer) && !call_layer_is_below(call->layer);
 }
 
 // Whether all processes make the call together: as the call says, or for some layers its arguments.
@@ -127,6 +133,14 @@ static inline uint64_t log_event_attribute(const struct log_event *event, enum e
     return event->raw.attribute_mask & 1u << id ? event->raw.attribute[id] : 0;
 }
 
+// The server to which, or in which, the call is made, or LOG_NO_SERVER.
+enum { LOG_NO_SERVER = UINT32_MAX };
+static inline uint32_t log_event_server(const struct log_event *event) {
+    if (!(event->raw.attribute_mask & 1u << ATTRIBUTE_SERVER)) return LOG_NO_SERVER;
+    uint64_t server = event->raw.attribute[ATTRIBUTE_SERVER];
+    return server < LOG_NO_SERVER ? (uint32_t)server : LOG_NO_SERVER;
+}
+
 // Time inside the call as recorded, or its duration.
 static inline int64_t log_event_call_ns(const struct log_event *event) {
     return event->raw.attribute_mask & 1u << ATTRIBUTE_CALL_TIME ? event->call_time_ns : event->duration_ns;
@@ -135,4 +149,12 @@ static inline int64_t log_event_call_ns(const struct log_event *event) {
 // Time inside calls. An asynchronous request takes less than its duration.
 static inline int64_t log_event_busy_ns(const struct log_event *event) {
     return event->call->traits & CALL_ASYNC ? log_event_call_ns(event) : event->duration_ns;
+}
+
+// A damaged log may have any times: sums of possible ones do not overflow.
+static inline bool log_event_is_possible(const struct log_event *event) {
+    const int64_t start_ns = INT64_C(1) << 56, most_ns = INT64_C(1) << 50; // two years, 13 days
+    int64_t busy_ns = log_event_busy_ns(event);
+    return event->start_ns >= -start_ns && event->start_ns <= start_ns && event->duration_ns >= 0 &&
+           event->duration_ns <= most_ns && busy_ns >= 0 && busy_ns <= most_ns;
 }

@@ -21,6 +21,7 @@ static int parse_place_field(struct log_place *place, const struct field *field)
     case INDEX_START_NS: place->start_ns = field->number; return 0;
     case INDEX_END_NS: place->end_ns = field->number; return 0;
     case INDEX_STORED_LEN: place->stored_len = field->number; return 0;
+    case INDEX_FLAGS: place->below = field->number & BLOCK_BELOW; return 0;
     case INDEX_CLASS_COUNT: return add_class_sum(place->class_count, field->number);
     case INDEX_CLASS_BYTES: return add_class_sum(place->class_bytes, field->number);
     case INDEX_CLASS_NS: return add_class_sum(place->class_ns, field->number);
@@ -77,6 +78,7 @@ static int add_found(struct log *log, const struct log_block *block, uint64_t of
     place->start_ns = block->start_ns;
     place->end_ns = block->end_ns;
     place->stored_len = block->stored_len;
+    place->below = block->flags & BLOCK_BELOW;
     return 0;
 }
 
@@ -112,7 +114,8 @@ static int scan_one(struct log *log, uint64_t end, uint64_t *offset) {
         *offset = payload + block.stored_len;
         return 0;
     }
-    if (code == 0) log->health.events_damaged += block.events;
+    if (code == 0)
+        *(block.flags & BLOCK_BELOW ? &log->health.below_damaged : &log->health.events_damaged) += block.events;
     RETURN_IF(code < 0 && code > ERR_FORMAT, code); // the file cannot be read
     uint64_t next = *offset + 1;
     FORWARD(search_mark(log, end, &next));

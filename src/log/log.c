@@ -57,9 +57,9 @@ static void note_damage(struct log *log, const struct log_place *place, uint64_t
         own->damaged = true;
         log->health.blocks_damaged++;
         log->health.bytes_skipped += bytes;
-        log->health.events_damaged += events;
-        log->events_unread += events;
-        if (place->process) note_gap(log, place->process, from_ns);
+        *(place->below ? &log->health.below_damaged : &log->health.events_damaged) += events;
+        if (!place->below) log->events_unread += events;
+        if (place->process && !place->below) note_gap(log, place->process, from_ns);
     }
     pthread_mutex_unlock(&log->damage);
 }
@@ -164,17 +164,38 @@ int log_open(struct log **out, const char *path) {
 
 void log_close(struct log *log) {
     if (!log) return;
-    struct table *tables[] = {
-        &log->processes,          &log->worlds,           &log->files,     &log->calls,      &log->losses,
-        &log->loss_processes,     &log->settings,         &log->places,    &log->streams,    &log->callsites,
-        &log->counters,           &log->communicators,    &log->datatypes, &log->hints,      &log->process_files,
-        &log->process_datatypes,  &log->process_hints,    &log->devices,   &log->selections, &log->datasets,
-        &log->process_selections, &log->process_datasets, &log->mapped};
+    struct table *tables[] = {&log->processes,
+                              &log->worlds,
+                              &log->files,
+                              &log->calls,
+                              &log->losses,
+                              &log->loss_processes,
+                              &log->settings,
+                              &log->places,
+                              &log->streams,
+                              &log->callsites,
+                              &log->counters,
+                              &log->communicators,
+                              &log->datatypes,
+                              &log->hints,
+                              &log->process_files,
+                              &log->process_datatypes,
+                              &log->process_hints,
+                              &log->devices,
+                              &log->mounts,
+                              &log->selections,
+                              &log->datasets,
+                              &log->process_selections,
+                              &log->process_datasets,
+                              &log->mapped,
+                              &log->servers,
+                              &log->below};
     struct lookup *lookups[] = {
-        &log->process_by_id,   &log->file_by_id,        &log->stream_by_id,           &log->stream_by_local,
-        &log->file_by_local,   &log->callsite_by_id,    &log->communicator_by_number, &log->datatype_by_id,
-        &log->hints_by_id,     &log->datatype_by_local, &log->hints_by_local,         &log->device_by_id,
-        &log->selection_by_id, &log->dataset_by_id,     &log->selection_by_local,     &log->dataset_by_local};
+        &log->process_by_id,    &log->file_by_id,        &log->stream_by_id,           &log->stream_by_local,
+        &log->file_by_local,    &log->callsite_by_id,    &log->communicator_by_number, &log->datatype_by_id,
+        &log->hints_by_id,      &log->datatype_by_local, &log->hints_by_local,         &log->device_by_id,
+        &log->mount_by_id,      &log->selection_by_id,   &log->dataset_by_id,          &log->selection_by_local,
+        &log->dataset_by_local, &log->server_by_id};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) free(tables[i]->item);
     for (size_t i = 0; i < sizeof lookups / sizeof *lookups; i++) lookup_free(lookups[i]);
     datatype_free(&log->scratch);
@@ -217,9 +238,18 @@ uint64_t log_events(const struct log *log) {
     const struct log_place *places = log->places.item;
     uint64_t sum = 0;
     for (size_t i = 0; i < log->places.count; i++) {
-        if (places[i].type == BLOCK_EVENTS) sum += places[i].events;
+        if (places[i].type == BLOCK_EVENTS && !places[i].below) sum += places[i].events;
     }
     return sum - (log->events_unread < sum ? log->events_unread : sum);
+}
+
+uint64_t log_events_below(const struct log *log) {
+    const struct log_place *places = log->places.item;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < log->places.count; i++) {
+        if (places[i].below && !places[i].damaged) sum += places[i].events;
+    }
+    return sum;
 }
 
 size_t log_process_count(const struct log *log) { return log->processes.count; }
@@ -286,10 +316,36 @@ const struct log_device *log_device_at(const struct log *log, size_t i) {
     return (const struct log_device *)log->devices.item + i;
 }
 
+size_t log_mount_count(const struct log *log) { return log->mounts.count; }
+
+const struct log_mount *log_mount_at(const struct log *log, size_t i) {
+    return (const struct log_mount *)log->mounts.item + i;
+}
+
+const struct stripe *log_file_stripe(const struct log_file *file) {
+    size_t last = file->stripe_count;
+    while (last > 1 && !file->stripes[last - 1].count) last--;
+    return last ? &file->stripes[last - 1] : NULL;
+}
+
 size_t log_loss_count(const struct log *log) { return log->losses.count; }
 
 const struct log_loss *log_loss_at(const struct log *log, size_t i) {
     return (const struct log_loss *)log->losses.item + i;
+}
+
+const struct log_stack *log_stack(const struct log *log) { return log->has_stack ? &log->stack : NULL; }
+
+size_t log_server_count(const struct log *log) { return log->servers.count; }
+
+const struct log_server *log_server_at(const struct log *log, size_t i) {
+    return (const struct log_server *)log->servers.item + i;
+}
+
+size_t log_below_count(const struct log *log) { return log->below.count; }
+
+const struct log_below *log_below_at(const struct log *log, size_t i) {
+    return (const struct log_below *)log->below.item + i;
 }
 
 size_t log_setting_count(const struct log *log) { return log->settings.count; }
@@ -307,6 +363,11 @@ const struct log_place *log_place_at(const struct log *log, size_t i) {
 const struct log_process *log_process_find(const struct log *log, uint32_t id) {
     uint32_t at = lookup_find(&log->process_by_id, id);
     return at == LOOKUP_NONE ? NULL : log_process_at(log, at);
+}
+
+const struct log_process *log_event_process(const struct log *log, uint64_t id) {
+    uint32_t at = lookup_find(&log->stream_by_id, id >> 32);
+    return at == LOOKUP_NONE ? NULL : log_process_find(log, ((const struct stream_row *)log->streams.item)[at].process);
 }
 
 const struct log_file *log_file_find(const struct log *log, uint32_t id) {
@@ -352,4 +413,11 @@ const char *log_callsite(const struct log *log, const struct log_process *proces
 int log_process_compare(const struct log_process *left, const struct log_process *right) {
     if (left->world != right->world) return left->world < right->world ? -1 : 1;
     return left->has_rank ? (left->rank > right->rank) - (left->rank < right->rank) : 0;
+}
+
+bool log_is_joined(const struct log *log) {
+    for (size_t i = 0; i < log_process_count(log); i++) {
+        if (log_process_at(log, i)->is_joined) return true;
+    }
+    return false;
 }

@@ -14,8 +14,10 @@
 #include "fmt/communicator.h"
 #include "fmt/datatype.h"
 #include "fmt/device_samples.h"
+#include "fmt/nfs_counts.h"
 #include "fmt/records.h"
 #include "fmt/stream.h"
+#include "fmt/stripe.h"
 
 struct log; // log/private.h
 
@@ -32,6 +34,7 @@ struct log_job {
     const char *cwd;
     const char *version;
     const char *id;
+    const char *only; // what was to be recorded; NULL: everything
     uint64_t uid;
     uint64_t nprocs;   // 0: unknown
     uint64_t chars[2]; // read, written
@@ -80,6 +83,7 @@ struct log_process {
     unsigned trace_ended; // enum loss_reason; 0: the trace is complete
     uint64_t cpus;        // that it may run on; 0: unknown
     enum process_via via; // VIA_COUNT: in a way that this version does not know
+    bool is_joined;       // it ran already when its recording began
     bool cpu_wait_known;
     int64_t cpu_wait_ns; // its main thread was runnable but did not run
     // Communication that is not in the events: from after the trace, or after the last event of a process that was
@@ -89,6 +93,9 @@ struct log_process {
     int64_t io_ns;          // time in calls, without calls inside others
     int64_t whole_until_ns; // from then on events are missing between others; use log_process_is_whole
 };
+
+// Whether the recording began while its processes ran.
+bool log_is_joined(const struct log *log);
 
 // Whether no event that is missing is known to lie before this time. Damage becomes known when its block is read, which
 // is before any later event of the process is.
@@ -117,8 +124,14 @@ struct log_file {
     const char *mount;   // NULL: unknown
     const char *fs_name; // "ext4" …; NULL: unknown
     uint32_t block_size;
-    uint32_t type; // st_mode & S_IFMT
+    uint32_t type;                // st_mode & S_IFMT
+    const struct stripe *stripes; // its parts on a parallel file system
+    size_t stripe_count;          // 0: none, or not known
 };
+
+// The part that describes a file best: the last one that has servers, as `lfs getstripe -c` prints it. NULL without
+// parts.
+const struct stripe *log_file_stripe(const struct log_file *file);
 
 // A datatype of MPI.
 struct log_datatype {
@@ -213,6 +226,63 @@ struct log_device {
     struct device_sample sum;
 };
 
+// A mounted file system with files of the job.
+struct log_mount {
+    uint32_t id;
+    const char *point; // never NULL
+    const char *type;  // texts are NULL if unknown
+    const char *source;
+    const char *options;
+    const char *host;
+    uint64_t device; // st_dev of its files
+    bool has_nfs;    // the members below are of an NFS client, for all programs of the host while the job ran
+    uint64_t nfs_bytes[NFS_BYTES];
+    const struct nfs_operation *operations;
+    size_t operation_count;
+    uint64_t unread;        // files whose stripes could not be read
+    const char *unread_why; // or NULL
+};
+
+// The file system with probes that the job was recorded with, and its servers.
+struct log_stack {
+    const char *name, *layout, *mount, *file_system, *cache; // NULL if unknown
+    uint64_t shard_bytes;                                    // 0: no shards
+    uint64_t redundancy;                                     // servers of a dispersed file that may be lost
+    uint64_t servers;
+    unsigned layers;  // bit n: enum call_layer n has probes
+    bool is_gone;     // it was gone before the end
+    int64_t gone_ns;  // and was found so then
+    uint64_t *device; // of its files, as far as known
+    size_t devices;
+    const char *unjoined;      // why calls below the system call are missing; or NULL
+    struct log_strings placed; // directories whose files are on some servers only: "path: 0 2"
+};
+
+struct log_times {
+    int64_t *ns;
+    size_t count;
+};
+
+struct log_server {
+    uint32_t id;
+    const char *host, *brick, *storage; // NULL if unknown
+    const char *missing;                // why nothing of it was recorded; NULL: it was
+    uint64_t port, pid;
+    struct log_times lost, back; // when the client lost its connection, and had it again
+    bool is_aligned;             // its clock is not the job's
+    int64_t clock_offset_ns;     // what was added to its times
+    int64_t clock_error_ns;      // by how much that may be wrong
+    int64_t clock_drift;         // what was added for each second since the job's start, ns
+};
+
+// Sums over calls of one layer below the system call.
+struct log_below {
+    unsigned layer;
+    unsigned reason; // enum untied_reason; UNTIED_NONE: of those that are events
+    uint64_t calls;
+    uint64_t bytes[2]; // read, written
+};
+
 struct log_setting {
     const char *name;
     const char *value; // or NULL
@@ -228,6 +298,7 @@ struct log_place {
     uint64_t start_ns;
     uint64_t end_ns;
     uint64_t stored_len;
+    bool below;   // all its events are calls below the system call
     bool damaged; // the block could not be read
     uint64_t class_count[CLASS_COUNT];
     uint64_t class_bytes[CLASS_COUNT];
@@ -242,6 +313,7 @@ struct log_health {
     uint64_t bytes_skipped;   // bytes outside of good blocks
     uint64_t blocks_damaged;  // found, but not readable
     uint64_t events_damaged;  // events in these blocks, as far as known
+    uint64_t below_damaged;   // the same for calls below the system call, which are not the program's
     uint64_t records_damaged; // tagged records that make no sense
 };
 
@@ -253,7 +325,9 @@ int64_t log_run_ns(const struct log *log); // of the job; if its end is unknown,
 const struct log_health *log_health(const struct log *log);
 uint64_t log_blocks_read(const struct log *log); // of events, so far; one that is read twice counts twice
 uint64_t log_size_bytes(const struct log *log);
-uint64_t log_events(const struct log *log); // as the block headers say, without those found damaged so far
+// As the block headers say, without those found damaged so far, and without calls below the system call.
+uint64_t log_events(const struct log *log);
+uint64_t log_events_below(const struct log *log); // these
 
 // Tables in the log's order; index i is below the count.
 size_t log_process_count(const struct log *log);
@@ -271,14 +345,24 @@ size_t log_hints_count(const struct log *log);
 const struct log_hints *log_hints_at(const struct log *log, size_t i);
 size_t log_device_count(const struct log *log);
 const struct log_device *log_device_at(const struct log *log, size_t i);
+size_t log_mount_count(const struct log *log);
+const struct log_mount *log_mount_at(const struct log *log, size_t i);
 size_t log_loss_count(const struct log *log);
 const struct log_loss *log_loss_at(const struct log *log, size_t i);
 size_t log_mapped_count(const struct log *log);
 const struct log_mapped *log_mapped_at(const struct log *log, size_t i);
+const struct log_stack *log_stack(const struct log *log); // NULL: it was recorded without one
+size_t log_server_count(const struct log *log);           // by number
+const struct log_server *log_server_at(const struct log *log, size_t i);
+size_t log_below_count(const struct log *log);
+const struct log_below *log_below_at(const struct log *log, size_t i);
 size_t log_setting_count(const struct log *log);
 const struct log_setting *log_setting_at(const struct log *log, size_t i);
 size_t log_place_count(const struct log *log);
 const struct log_place *log_place_at(const struct log *log, size_t i);
+
+// The process whose event has this id, if there is one. Reads nothing. NULL: no event has it.
+const struct log_process *log_event_process(const struct log *log, uint64_t id);
 
 // By number; NULL if there is none.
 const struct log_process *log_process_find(const struct log *log, uint32_t id);

@@ -99,7 +99,7 @@ static void find_last_event(const struct log *log, size_t process, int64_t *last
     size_t count = log_event_places(log, log_process_at(log, process), &place);
     *last_ns = INT64_MIN;
     for (size_t i = 0; i < count; i++) {
-        if ((int64_t)place[i]->end_ns > *last_ns) *last_ns = (int64_t)place[i]->end_ns;
+        if (!place[i]->below && (int64_t)place[i]->end_ns > *last_ns) *last_ns = (int64_t)place[i]->end_ns;
     }
 }
 

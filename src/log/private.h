@@ -82,8 +82,13 @@ struct log {
     struct table datatypes;
     struct table hints;
     struct table devices;
+    struct table mounts;
     struct table communicators; // struct communicator
     struct table mapped;        // struct mapped_row
+    struct table servers;       // struct log_server
+    struct table below;         // struct log_below
+    struct log_stack stack;
+    bool has_stack;
     struct table process_files; // struct link_row
     struct table process_datatypes;
     struct table process_hints;
@@ -103,6 +108,8 @@ struct log {
     struct lookup datatype_by_id;
     struct lookup hints_by_id;
     struct lookup device_by_id;
+    struct lookup mount_by_id;
+    struct lookup server_by_id;
     struct lookup communicator_by_number; // key: process, number
     struct lookup datatype_by_local;
     struct lookup hints_by_local;
@@ -143,6 +150,11 @@ int log_parse_datatype(struct log *log, struct fields_in body);
 int log_parse_hints(struct log *log, struct fields_in body);
 int log_parse_selection(struct log *log, struct fields_in body);
 int log_parse_dataset(struct log *log, struct fields_in body);
+// All words of a key.
+int log_parse_words(struct log *log, struct fields_in body, unsigned key, struct log_strings *words);
+int log_parse_stack(struct log *log, struct fields_in body);
+int log_parse_server(struct log *log, struct fields_in body);
+int log_parse_below(struct log *log, struct fields_in body);
 
 // Turns numbers into pointers, after all records are read.
 int log_link(struct log *log);

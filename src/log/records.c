@@ -35,8 +35,7 @@ static int parse_word(struct log *log, const struct field *field, struct log_str
     return 0;
 }
 
-// All words of a key.
-static int parse_words(struct log *log, struct fields_in body, unsigned key, struct log_strings *words) {
+int log_parse_words(struct log *log, struct fields_in body, unsigned key, struct log_strings *words) {
     struct field field;
     while (fields_next(&body, &field) > 0) {
         if (field.key == key) FORWARD(parse_word(log, &field, words));
@@ -52,8 +51,8 @@ static int64_t limit_ns(int64_t ns) {
 }
 
 static int parse_job(struct log *log, struct fields_in body) {
-    struct field f[JOB_COMPLETE + 1];
-    FORWARD(fields_by_key(body, f, JOB_COMPLETE + 1));
+    struct field f[JOB_ONLY + 1];
+    FORWARD(fields_by_key(body, f, JOB_ONLY + 1));
     log->job = (struct log_job){
         .start_ns = f[JOB_START_NS].number,
         .end_ns = f[JOB_END_NS].number,
@@ -69,7 +68,8 @@ static int parse_job(struct log *log, struct fields_in body) {
     FORWARD(log_parse_text(log, &f[JOB_CWD], &log->job.cwd));
     FORWARD(log_parse_text(log, &f[JOB_VERSION], &log->job.version));
     FORWARD(log_parse_text(log, &f[JOB_ID], &log->job.id));
-    return parse_words(log, body, JOB_COMMAND, &log->job.command);
+    FORWARD(log_parse_text(log, &f[JOB_ONLY], &log->job.only));
+    return log_parse_words(log, body, JOB_COMMAND, &log->job.command);
 }
 
 int log_put_row(struct table *table, struct lookup *lookup, uint64_t key, const void *row, size_t bytes) {
@@ -96,7 +96,7 @@ static void parse_indexed(struct log_process *process, const struct field *field
     }
 }
 
-static struct log_process process_of(const struct field f[PROCESS_VIA + 1]) {
+static struct log_process process_of(const struct field f[PROCESS_JOINED + 1]) {
     return (struct log_process){
         .id = (uint32_t)f[PROCESS_ID].number,
         .pid = (uint32_t)f[PROCESS_PID].number,
@@ -126,6 +126,7 @@ static struct log_process process_of(const struct field f[PROCESS_VIA + 1]) {
         .raw_rings = f[PROCESS_RAW_RINGS].number,
         .cpus = f[PROCESS_CPUS].number,
         .via = f[PROCESS_VIA].number < VIA_COUNT ? (enum process_via)f[PROCESS_VIA].number : VIA_COUNT,
+        .is_joined = f[PROCESS_JOINED].number,
         .cpu_wait_known = f[PROCESS_CPU_WAIT_NS].key,
         .cpu_wait_ns = limit_ns((int64_t)(f[PROCESS_CPU_WAIT_NS].number & INT64_MAX)),
         .stdio_kernel = {f[PROCESS_STDIO_KERNEL_READ].number, f[PROCESS_STDIO_KERNEL_WRITE].number},
@@ -133,15 +134,15 @@ static struct log_process process_of(const struct field f[PROCESS_VIA + 1]) {
 }
 
 static int parse_process(struct log *log, struct fields_in body) {
-    struct field f[PROCESS_VIA + 1], field;
-    FORWARD(fields_by_key(body, f, PROCESS_VIA + 1));
+    struct field f[PROCESS_JOINED + 1], field;
+    FORWARD(fields_by_key(body, f, PROCESS_JOINED + 1));
     struct log_process process = process_of(f);
     if (process.clock.span_units == 0) process.clock.span_units = process.clock.span_ns = 1;
     FORWARD(log_parse_text(log, &f[PROCESS_HOST], &process.host));
     FORWARD(log_parse_text(log, &f[PROCESS_EXE], &process.exe));
     FORWARD(log_parse_text(log, &f[PROCESS_CWD], &process.cwd));
     FORWARD(log_parse_text(log, &f[PROCESS_MPI], &process.mpi));
-    FORWARD(parse_words(log, body, PROCESS_ARG, &process.args));
+    FORWARD(log_parse_words(log, body, PROCESS_ARG, &process.args));
     while (fields_next(&body, &field) > 0) parse_indexed(&process, &field);
     return log_put_row(&log->processes, &log->process_by_id, process.id, &process, sizeof process);
 }
@@ -153,9 +154,32 @@ static uint64_t record_id(const struct field *name, const struct field *object) 
     return object->key ? XXH64(object->data, object->len, id) : id;
 }
 
+// How many fields of bytes a body has under a key.
+static size_t count_fields(struct fields_in body, unsigned key) {
+    struct field field;
+    size_t count = 0;
+    while (fields_next(&body, &field) > 0) count += field.key == key && field.is_bytes;
+    return count;
+}
+
+static int parse_stripes(struct log *log, struct fields_in body, struct log_file *file) {
+    size_t count = count_fields(body, FILE_STRIPE);
+    if (!count) return 0;
+    struct stripe *stripe = arena_alloc(&log->arena, count * sizeof *stripe);
+    struct field field;
+    RETURN_IF(!stripe, -ENOMEM);
+    file->stripes = stripe;
+    while (fields_next(&body, &field) > 0) {
+        if (field.key != FILE_STRIPE || !field.is_bytes) continue;
+        FORWARD(stripe_get(&stripe[file->stripe_count], field.data, field.len));
+        file->stripe_count++;
+    }
+    return 0;
+}
+
 static int parse_file(struct log *log, struct fields_in body) {
-    struct field f[FILE_OBJECT + 1];
-    FORWARD(fields_by_key(body, f, FILE_OBJECT + 1));
+    struct field f[FILE_STRIPE + 1];
+    FORWARD(fields_by_key(body, f, FILE_STRIPE + 1));
     struct log_file file = {
         .id = (uint32_t)f[FILE_ID].number,
         .name = "",
@@ -170,6 +194,7 @@ static int parse_file(struct log *log, struct fields_in body) {
     FORWARD(log_parse_text(log, &f[FILE_MOUNT], &file.mount));
     FORWARD(log_parse_text(log, &f[FILE_FS_NAME], &file.fs_name));
     FORWARD(log_parse_text(log, &f[FILE_OBJECT], &file.object));
+    FORWARD(parse_stripes(log, body, &file));
     return log_put_row(&log->files, &log->file_by_id, file.id, &file, sizeof file);
 }
 
@@ -312,6 +337,42 @@ static int parse_device(struct log *log, struct fields_in body) {
     return log_put_row(&log->devices, &log->device_by_id, device.id, &device, sizeof device);
 }
 
+static int parse_operations(struct log *log, struct fields_in body, struct log_mount *mount) {
+    size_t count = count_fields(body, MOUNT_NFS_OPERATION);
+    struct nfs_operation *operation = arena_alloc(&log->arena, (count + 1) * sizeof *operation);
+    struct field field;
+    RETURN_IF(!operation, -ENOMEM);
+    mount->operations = operation;
+    while (fields_next(&body, &field) > 0) {
+        if (field.key == MOUNT_NFS_BYTES && (field.number & 15) < NFS_BYTES)
+            mount->nfs_bytes[field.number & 15] = field.number >> 4;
+        if (field.key != MOUNT_NFS_OPERATION || !field.is_bytes) continue;
+        FORWARD(nfs_operation_get(&operation[mount->operation_count], field.data, field.len));
+        mount->operation_count++;
+    }
+    return 0;
+}
+
+static int parse_mount(struct log *log, struct fields_in body) {
+    struct field f[MOUNT_UNREAD_WHY + 1];
+    FORWARD(fields_by_key(body, f, MOUNT_UNREAD_WHY + 1));
+    struct log_mount mount = {
+        .id = (uint32_t)f[MOUNT_ID].number,
+        .point = "",
+        .device = f[MOUNT_DEVICE].number,
+        .has_nfs = f[MOUNT_NFS_OPERATION].key || f[MOUNT_NFS_BYTES].key,
+        .unread = f[MOUNT_UNREAD].number,
+    };
+    FORWARD(log_parse_text(log, &f[MOUNT_POINT], &mount.point));
+    FORWARD(log_parse_text(log, &f[MOUNT_TYPE], &mount.type));
+    FORWARD(log_parse_text(log, &f[MOUNT_SOURCE], &mount.source));
+    FORWARD(log_parse_text(log, &f[MOUNT_OPTIONS], &mount.options));
+    FORWARD(log_parse_text(log, &f[MOUNT_HOST], &mount.host));
+    FORWARD(log_parse_text(log, &f[MOUNT_UNREAD_WHY], &mount.unread_why));
+    FORWARD(parse_operations(log, body, &mount));
+    return log_put_row(&log->mounts, &log->mount_by_id, mount.id, &mount, sizeof mount);
+}
+
 static int parse_record(struct log *log, unsigned kind, struct fields_in body) {
     switch (kind) {
     case RECORD_JOB: return parse_job(log, body);
@@ -329,7 +390,11 @@ static int parse_record(struct log *log, unsigned kind, struct fields_in body) {
     case RECORD_PROCESS_DATASET: return parse_link(&log->process_datasets, body);
     case RECORD_COMMUNICATOR: return parse_communicator(log, body);
     case RECORD_MAPPED: return parse_mapped(log, body);
+    case RECORD_STACK: return log_parse_stack(log, body);
+    case RECORD_SERVER: return log_parse_server(log, body);
+    case RECORD_UNTIED: return log_parse_below(log, body);
     case RECORD_DEVICE: return parse_device(log, body);
+    case RECORD_MOUNT: return parse_mount(log, body);
     case RECORD_CALLSITE: return parse_callsite(log, body);
     case RECORD_LOSS: return parse_loss(log, body);
     case RECORD_COUNTERS: return parse_counters(log, body);
@@ -410,6 +475,8 @@ static int link_objects(struct log *log) {
         files[i].mount = files[at].mount;
         files[i].fs_name = files[at].fs_name;
         files[i].fs_type = files[at].fs_type;
+        files[i].stripes = files[at].stripes;
+        files[i].stripe_count = files[at].stripe_count;
     }
     lookup_free(&by_name);
     return code;

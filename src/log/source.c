@@ -318,7 +318,9 @@ static int add_relations(struct log_source *source, struct log_batch *batch, str
     if (event->has_parent) set_parent(source, event);
     for (size_t i = 0; i < count; i++) {
         event[i].thread = thread;
-        if (call_layer_is_above(event[i].call->layer)) {
+        if (call_layer_is_below(event[i].call->layer)) {
+            batch->has_below = true;
+        } else if (call_layer_is_above(event[i].call->layer)) {
             batch->has_above = true;
             FORWARD(remember(&source->above[call_layer_above(event[i].call->layer)], &event[i]));
         } else if (may_be_parent(&event[i])) {
@@ -397,7 +399,7 @@ static int fill_by_stream(struct log_source *source, struct log_batch *batch) {
 
 int log_source_fill(struct log_source *source, struct log_batch *batch) {
     batch->count = batch->comms = batch->partners = 0;
-    batch->has_above = false;
+    batch->has_above = batch->has_below = false;
     FORWARD(source->options.order == SOURCE_BY_START ? fill_by_start(source, batch) : fill_by_stream(source, batch));
     link_partners(batch);
     return batch->count || batch->comms;
@@ -448,7 +450,10 @@ int log_source_open(struct log_source *source, struct log *log, const struct log
     source->due = calloc(count + 1, sizeof *source->due);
     RETURN_IF(!source->due, -ENOMEM);
     for (size_t i = 0; i < count; i++) {
-        if (log_matcher_has_place(matcher, places[i])) source->due[source->due_count++].place = places[i];
+        // Communication counts whatever the events around it are.
+        bool is_due =
+            options.has_comm ? log_matcher_has_place(matcher, places[i]) : log_matcher_has_events(matcher, places[i]);
+        if (is_due) source->due[source->due_count++].place = places[i];
     }
     bool by_stream = options.order == SOURCE_BY_STREAM;
     if (by_stream || options.has_comm) qsort(source->due, source->due_count, sizeof *source->due, compare_streams);

@@ -9,6 +9,7 @@ struct log_batch {
     struct log_event *event;
     size_t count, room;
     bool has_above;      // some events are of layers above MPI-IO
+    bool has_below;      // some are below the system call
     uint64_t *attribute; // ATTRIBUTE_LIMIT per event; allocated for the first event that has attributes
     struct log_comm *comm;
     size_t comms;

@@ -154,15 +154,22 @@ static int pass_untraced(const struct log_comm *comm, void *context) {
     return 0;
 }
 
+static bool wants(const struct log_consumer *consumer, const struct log_event *event) {
+    unsigned layer = event->call->layer;
+    return (consumer->wants_above || !call_layer_is_above(layer)) &&
+           (consumer->wants_below || !call_layer_is_below(layer));
+}
+
 // Hands over the events, without those that the consumer does not want.
 static int give_events(const struct log_consumer *consumer, void *state, const struct log_batch *batch) {
     const struct log_event *event = batch->event, *end = event + batch->count;
-    if (consumer->wants_above || !batch->has_above) return consumer->events(state, event, batch->count);
+    bool wants_all = (consumer->wants_above || !batch->has_above) && (consumer->wants_below || !batch->has_below);
+    if (wants_all) return consumer->events(state, event, batch->count);
     while (event < end) {
         const struct log_event *first = event;
-        while (event < end && !call_layer_is_above(event->call->layer)) event++;
+        while (event < end && wants(consumer, event)) event++;
         if (event > first) FORWARD(consumer->events(state, first, (size_t)(event - first)));
-        while (event < end && call_layer_is_above(event->call->layer)) event++;
+        while (event < end && !wants(consumer, event)) event++;
     }
     return 0;
 }
@@ -321,21 +328,29 @@ struct merge {
     struct log_heap heap; // of units
     const struct log_event *event[ORDERED_EVENTS];
     size_t count;
-    const struct log_event *below[ORDERED_EVENTS]; // those of them that every consumer gets
-    size_t below_count;
+    const struct log_event *common[ORDERED_EVENTS]; // those of them that every consumer gets
+    size_t common_count;
+    const struct log_event *wanted[ORDERED_EVENTS]; // those that a consumer of some others gets
 };
+
+static int give_ordered(struct merge *merge, const struct log_consumer *consumer) {
+    if (merge->common_count == merge->count || (consumer->wants_above && consumer->wants_below))
+        return consumer->ordered(consumer->context, merge->event, merge->count);
+    if (!consumer->wants_above && !consumer->wants_below)
+        return merge->common_count ? consumer->ordered(consumer->context, merge->common, merge->common_count) : 0;
+    size_t count = 0;
+    for (size_t i = 0; i < merge->count; i++) {
+        if (wants(consumer, merge->event[i])) merge->wanted[count++] = merge->event[i];
+    }
+    return count ? consumer->ordered(consumer->context, merge->wanted, count) : 0;
+}
 
 static int flush(struct merge *merge) {
     const struct log_visit *job = merge->visit->job;
     for (size_t i = 0; i < job->consumers && merge->count; i++) {
-        const struct log_consumer *consumer = &job->consumer[i];
-        if (!consumer->ordered) continue;
-        if (consumer->wants_above)
-            FORWARD(consumer->ordered(consumer->context, merge->event, merge->count));
-        else if (merge->below_count)
-            FORWARD(consumer->ordered(consumer->context, merge->below, merge->below_count));
+        if (job->consumer[i].ordered) FORWARD(give_ordered(merge, &job->consumer[i]));
     }
-    merge->count = merge->below_count = 0;
+    merge->count = merge->common_count = 0;
     return 0;
 }
 
@@ -386,7 +401,8 @@ static int pass_events(struct merge *merge, struct unit *unit, int64_t until_ns)
     struct log_event *event = &batch->event[unit->at], *end = batch->event + batch->count;
     do {
         FORWARD(number_thread(merge->visit, unit, event));
-        if (!call_layer_is_above(event->call->layer)) merge->below[merge->below_count++] = event;
+        unsigned layer = event->call->layer;
+        if (!call_layer_is_above(layer) && !call_layer_is_below(layer)) merge->common[merge->common_count++] = event;
         merge->event[merge->count++] = event++;
         if (merge->count == ORDERED_EVENTS) FORWARD(flush(merge));
     } while (event < end && event->start_ns < until_ns);
@@ -558,15 +574,18 @@ static int run(struct visit *visit) {
 int log_visit(const struct log_visit *asked) {
     struct log_visit job = *asked;
     struct visit visit = {.job = &job};
+    bool wants_below = false;
     job.threads = thread_count(asked);
     for (size_t i = 0; i < job.consumers; i++) {
         visit.has_comm = visit.has_comm || job.consumer[i].comm;
+        wants_below = wants_below || job.consumer[i].wants_below;
         visit.is_ordered = visit.is_ordered || job.consumer[i].ordered;
         visit.has_events = visit.has_events || job.consumer[i].events || job.consumer[i].ordered;
     }
     pthread_mutex_init(&visit.lock, NULL);
     pthread_cond_init(&visit.changed, NULL);
     int code = log_matcher_init(&visit.matcher, job.log, job.filter);
+    visit.matcher.filter.below = wants_below;
     if (code == 0) code = make_units(&visit);
     if (code == 0) code = run(&visit);
     free_units(&visit);

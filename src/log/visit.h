@@ -20,6 +20,8 @@ struct log_consumer {
     // Calls of layers above MPI-IO (HDF5) are for consumers that want them. For all consumers, what is inside such a
     // call is not inside anything, and their bytes are not moved by the job.
     bool wants_above;
+    // Calls below the system call are for consumers that want them; without one, their blocks are not read.
+    bool wants_below;
 
     // Per process; all may be NULL. `begin` makes the state; without `begin` there is none. Processes without events
     // begin and end, too. The states end one at a time, in the order of the log's processes; `end` also frees. After

@@ -11,10 +11,6 @@
 // Setting the clock moves the epoch relative to the monotonic clock; another boot moves it farther than this.
 #define SAME_BOOT_NS (600 * NS_PER_SECOND)
 
-// Two readings of the same clocks may differ by this much. A process whose readings agree with the host's clock uses
-// the host's clock: then events of different processes are in the right order.
-#define SAME_CLOCK_NS UINT64_C(20000)
-
 struct span {
     uint64_t units;
     uint64_t ns;
@@ -107,7 +103,7 @@ static int64_t origin_ns(uint64_t start_ns, uint64_t job_start_ns) {
 static bool agrees(const struct pack *pack, const struct clock_map *clock, const struct spill_moment *moment) {
     uint64_t expected = (uint64_t)origin_ns(moment->mono_ns, pack->start_mono_ns);
     uint64_t difference = (uint64_t)clock_map_ns(clock, moment->units) - expected;
-    return difference < SAME_CLOCK_NS || -difference < SAME_CLOCK_NS;
+    return difference < PACK_SAME_CLOCK_NS || -difference < PACK_SAME_CLOCK_NS;
 }
 
 // The clock of the job's host, for a process that ran there; false if the process's own readings differ from it.

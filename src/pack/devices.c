@@ -6,7 +6,7 @@
 #include "fmt/device_samples.h"
 #include "pack/private.h"
 
-enum { DEVICE_ROOM = 160, MAX_NAME_BYTES = 255, MAX_RECORD_BYTES = 1 << 20 };
+enum { MAX_NAME_BYTES = 255 };
 
 static size_t whole_records(const struct bytes *file) {
     struct fields_in records = fields_of(file);
@@ -16,11 +16,10 @@ static size_t whole_records(const struct bytes *file) {
     return (size_t)(records.at - file->data);
 }
 
-// If a file cannot be read, or its writer was killed, only its own samples are lost.
-int pack_load_devices(struct pack *pack, const char *name) {
+int pack_load_records(struct pack *pack, const char *name, struct bytes *records) {
     struct bytes file = {0};
     int code = pack_read_file(pack, name, &file);
-    if (code == 0 && file.len) code = bytes_append(&pack->devices, file.data, whole_records(&file));
+    if (code == 0 && file.len) code = bytes_append(records, file.data, whole_records(&file));
     bytes_free(&file);
     return code == -ENOMEM ? code : 0;
 }
@@ -62,18 +61,21 @@ static bool put_device(struct fields_out *out, const struct pack *pack, struct f
     return more == 0 && has_name && has_files;
 }
 
-void pack_write_devices(struct pack *pack) {
+void pack_write_kind(struct pack *pack, unsigned kind, pack_put_record *put) {
+    enum { ID = 1, ROOM = 160, MAX_RECORD_BYTES = 1 << 20 };
     struct fields_in records = fields_of(&pack->devices);
     struct fields_in body;
-    unsigned kind;
+    unsigned found;
     uint32_t id = 0;
-    while (pack->devices.len && fields_next_record(&records, &kind, &body) > 0) {
+    while (pack->devices.len && fields_next_record(&records, &found, &body) > 0) {
         size_t len = (size_t)(body.end - body.at);
-        if (kind != RECORD_DEVICE || len > MAX_RECORD_BYTES) continue;
-        struct fields_out *out = log_writer_begin(&pack->writer, RECORD_DEVICE, DEVICE_ROOM + len);
-        fields_number(out, DEVICE_ID, id + 1);
-        if (!put_device(out, pack, body)) continue; // a record without an end is not written
+        if (found != kind || len > MAX_RECORD_BYTES) continue;
+        struct fields_out *out = log_writer_begin(&pack->writer, kind, ROOM + len);
+        fields_number(out, ID, id + 1);
+        if (!put(out, pack, body)) continue; // a record without an end is not written
         log_writer_end(&pack->writer);
         id++;
     }
 }
+
+void pack_write_devices(struct pack *pack) { pack_write_kind(pack, RECORD_DEVICE, put_device); }

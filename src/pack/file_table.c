@@ -1,6 +1,7 @@
 #include "pack/file_table.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/err.h"
@@ -11,6 +12,7 @@ enum { FILE_KEYS = FILE_TYPE + 1, FILE_FIELDS = FILE_OBJECT + 1, FILE_ROOM = 128
 struct file_row {
     uint32_t mount;             // of file_table.texts; 0 is not known
     uint32_t fs_name;           // the same
+    uint32_t stripes;           // the same: each with its length before it
     uint64_t number[FILE_KEYS]; // by key; 0 is not known
 };
 
@@ -50,11 +52,68 @@ int file_table_set_mounts(struct file_table *table, const struct mounts *mounts)
         const char *name = (const char *)intern_data(&table->names, (uint32_t)i + 1);
         size_t len = intern_len(&table->names, (uint32_t)i + 1);
         const struct mount *mount = mounts_find(mounts, row->number[FILE_DEVICE], name, len);
+        if (!mount) mount = mounts_of_device(mounts, row->number[FILE_DEVICE]); // through a symbolic link
         if (!mount) continue;
         FORWARD(intern_add(&table->texts, mount->point, strlen(mount->point), &row->mount));
         FORWARD(intern_add(&table->texts, mount->type, strlen(mount->type), &row->fs_name));
     }
     return 0;
+}
+
+static bool is_text(const struct file_table *table, uint32_t number, const char *text) {
+    size_t len = strlen(text);
+    return number && intern_len(&table->texts, number) == len && !memcmp(intern_data(&table->texts, number), text, len);
+}
+
+static bool is_object(const struct file_table *table, uint32_t file) {
+    return memchr(intern_data(&table->names, file), 0, intern_len(&table->names, file));
+}
+
+uint32_t file_table_mount(const struct file_table *table, uint32_t file, const char *type) {
+    const struct file_row *row = &table->row[file - 1];
+    bool matches = S_ISREG(row->number[FILE_TYPE]) && is_text(table, row->fs_name, type) && !is_object(table, file);
+    return matches ? row->mount : 0;
+}
+
+int file_table_set_stripes(struct file_table *table, uint32_t file, const struct stripe *stripes, size_t count) {
+    struct bytes all = {0};
+    int code = 0;
+    for (size_t i = 0; i < count && code == 0; i++) {
+        uint8_t room[STRIPE_MAX_BYTES];
+        size_t len = (size_t)(stripe_put(room, &stripes[i]) - room);
+        code = bytes_append_varint(&all, len);
+        if (code == 0) code = bytes_append(&all, room, len);
+    }
+    if (code == 0) code = intern_add(&table->texts, all.data, all.len, &table->row[file - 1].stripes);
+    bytes_free(&all);
+    return code;
+}
+
+bool file_table_uses_mount(const struct file_table *table, uint64_t device, const char *point) {
+    size_t point_len = strlen(point);
+    for (uint32_t file = 1; file <= table->count; file++) {
+        const struct file_row *row = &table->row[file - 1];
+        if (row->number[FILE_DEVICE] != device) continue;
+        const char *name = (const char *)intern_data(&table->names, file);
+        if (row->mount ? is_text(table, row->mount, point)
+                       : mounts_lies_under(name, intern_len(&table->names, file), point, point_len))
+            return true;
+    }
+    return false;
+}
+
+uint64_t file_table_inode(const struct file_table *table, uint32_t id) { return table->row[id - 1].number[FILE_INODE]; }
+
+uint64_t file_table_device(const struct file_table *table, uint32_t id) {
+    return table->row[id - 1].number[FILE_DEVICE];
+}
+
+bool file_table_is_under(const struct file_table *table, uint32_t id, const uint8_t *mount, size_t len) {
+    uint32_t known = table->row[id - 1].mount; // of a link, not where its name is
+    const struct intern *texts = known ? &table->texts : &table->names;
+    const uint8_t *text = intern_data(texts, known ? known : id);
+    size_t text_len = intern_len(texts, known ? known : id);
+    return mounts_lies_under((const char *)text, text_len, (const char *)mount, len);
 }
 
 bool file_table_has_device(const struct file_table *table, uint64_t device) {
@@ -68,6 +127,12 @@ static void put_text(struct fields_out *out, unsigned key, const struct intern *
     if (number) fields_bytes(out, key, intern_data(texts, number), intern_len(texts, number));
 }
 
+static void put_stripes(struct fields_out *out, const struct intern *texts, uint32_t number) {
+    if (!number) return;
+    const uint8_t *at = intern_data(texts, number), *end = at + intern_len(texts, number);
+    for (uint64_t len; at < end && (at = varint_get(at, end, &len)); at += len) fields_bytes(out, FILE_STRIPE, at, len);
+}
+
 static void put_name(struct fields_out *out, const struct intern *names, uint32_t number) {
     const uint8_t *name = intern_data(names, number);
     size_t len = intern_len(names, number), name_len = strnlen((const char *)name, len);
@@ -79,7 +144,7 @@ void file_table_write(const struct file_table *table, struct log_writer *w) {
     for (uint32_t id = 1; id <= table->count; id++) {
         const struct file_row *row = &table->row[id - 1];
         size_t room = intern_len(&table->names, id) + intern_len(&table->texts, row->mount) +
-                      intern_len(&table->texts, row->fs_name) + FILE_ROOM;
+                      intern_len(&table->texts, row->fs_name) + 2 * intern_len(&table->texts, row->stripes) + FILE_ROOM;
         struct fields_out *out = log_writer_begin(w, RECORD_FILE, room);
         fields_number(out, FILE_ID, id);
         put_name(out, &table->names, id);
@@ -88,6 +153,7 @@ void file_table_write(const struct file_table *table, struct log_writer *w) {
         }
         put_text(out, FILE_MOUNT, &table->texts, row->mount);
         put_text(out, FILE_FS_NAME, &table->texts, row->fs_name);
+        put_stripes(out, &table->texts, row->stripes);
         log_writer_end(w);
     }
 }

@@ -111,6 +111,7 @@ static int add_to_index(struct log_writer *w, uint64_t offset, const struct log_
         fields_number(&out, INDEX_EVENTS, block->events);
         fields_number(&out, INDEX_START_NS, block->start_ns);
         fields_number(&out, INDEX_END_NS, block->end_ns);
+        if (block->flags & BLOCK_BELOW) fields_number(&out, INDEX_FLAGS, block->flags);
         fields_indexed(&out, INDEX_CLASS_COUNT, summary->count, CLASS_COUNT);
         fields_indexed(&out, INDEX_CLASS_BYTES, summary->bytes, CLASS_COUNT);
         fields_indexed(&out, INDEX_CLASS_NS, summary->duration_ns, CLASS_COUNT);

@@ -29,7 +29,7 @@ static void free_process(struct pack_process *process) {
 }
 
 // Others may be able to write into the directory: only regular files count, and opening never blocks.
-static int open_spill(const struct pack *pack, const char *name) {
+int pack_open_file(const struct pack *pack, const char *name) {
     int fd = openat(pack->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     RETURN_IF(fd < 0, -errno);
     struct stat status;
@@ -41,7 +41,7 @@ static int open_spill(const struct pack *pack, const char *name) {
 // A spill that cannot be read is a loss and does not stop the packing of the others.
 static int add_spill(struct pack *pack, const char *name) {
     RETURN_IF(pack->process_count >= UINT32_MAX - 1, ERR_LIMIT);
-    int fd = open_spill(pack, name);
+    int fd = pack_open_file(pack, name);
     if (fd == ERR_FORMAT || fd == -ELOOP || fd == -ENOENT) return 0;
     RETURN_IF(fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM, fd);
     struct pack_process process = {.name = strdup(name), .spill.fd = -1};
@@ -93,7 +93,9 @@ static int load_directory(struct pack *pack) {
         if (ends_in(entry->d_name, SPILL_SUFFIX)) code = add_spill(pack, entry->d_name);
         if (ends_in(entry->d_name, SPILL_LOST_SUFFIX)) pack->result.unrecorded++;
         if (ends_in(entry->d_name, SPILL_UNFOLLOWED_SUFFIX)) code = add_unfollowed(pack, entry->d_name);
-        if (ends_in(entry->d_name, PACK_DEVICES_SUFFIX)) code = pack_load_devices(pack, entry->d_name);
+        if (ends_in(entry->d_name, PACK_DEVICES_SUFFIX)) code = pack_load_records(pack, entry->d_name, &pack->devices);
+        if (ends_in(entry->d_name, STACK_SUFFIX)) code = pack_load_stack(pack, entry->d_name);
+        if (ends_in(entry->d_name, PROBE_SUFFIX)) code = pack_load_probe(pack, entry->d_name);
     }
     closedir(dir);
     return code;
@@ -124,7 +126,7 @@ static int for_each_spill(struct pack *pack, int (*work)(struct pack *, struct p
     int code = 0;
     for (size_t i = 0; i < pack->process_count && code == 0; i++) {
         struct spill *spill = &pack->process[i].spill;
-        spill->fd = open_spill(pack, pack->process[i].name);
+        spill->fd = pack_open_file(pack, pack->process[i].name);
         code = work(pack, &pack->process[i]);
         if (spill->fd >= 0) close(spill->fd);
         spill->fd = -1;
@@ -157,9 +159,12 @@ static int find_mounts(struct pack *pack) {
     gethostname(host, sizeof host - 1);
     if (!host[0] || strcmp(host, pack->host)) return 0;
     struct mounts mounts;
-    int code = mounts_read(&mounts, "/proc/self/mountinfo");
+    const char *list = pack->options && pack->options->mountinfo ? pack->options->mountinfo : "/proc/self/mountinfo";
+    int code = mounts_read(&mounts, list);
     if (code < 0) return code == -ENOMEM ? code : 0;
     code = file_table_set_mounts(&pack->files, &mounts);
+    for (size_t i = 0; i < mounts.count && code == 0; i++)
+        code = pack_note_mount(pack, mounts.item[i].point, strlen(mounts.item[i].point), mounts.item[i].device);
     mounts_free(&mounts);
     return code;
 }
@@ -171,9 +176,13 @@ static int prepare(struct pack *pack) {
     // The user may have named any directory by mistake.
     RETURN_IF(!pack->job && !pack->job_records.len && !pack->process_count, ERR_NOTHING);
     FORWARD(for_each_spill(pack, pack_read_records));
+    pack_find_job_start(pack);
     FORWARD(find_mounts(pack));
+    FORWARD(pack_read_stripes(pack));
     pack_align_clocks(pack);
     FORWARD(pack_find_ends(pack));
+    FORWARD(for_each_spill(pack, pack_note_threads));
+    FORWARD(pack_prepare_stack(pack));
     return count_processes(pack);
 }
 
@@ -182,9 +191,12 @@ static int write_log(struct pack *pack) {
     file_table_write(&pack->files, &pack->writer);
     for (unsigned i = 0; i < PACK_UNIQUE; i++) pack_write_unique(pack, &pack->unique[i], pack_unique[i].kind);
     pack_write_devices(pack);
+    pack_write_mounts(pack);
     for (size_t i = 0; i < pack->process_count; i++) FORWARD(pack_write_process(pack, &pack->process[i]));
     FORWARD(for_each_spill(pack, pack_write_events));
     FORWARD(for_each_spill(pack, pack_write_counters));
+    FORWARD(pack_write_below(pack));
+    pack_write_stack(pack);
     if (pack->result.unrecorded) pack_write_loss(pack, NULL, LOSS_NO_SPILL, pack->result.unrecorded, 0);
     for (size_t i = 0; i < pack->unfollowed_count; i++) pack_write_unfollowed(pack, &pack->unfollowed[i]);
     if (pack->unreadable_bytes) pack_write_loss(pack, NULL, LOSS_DAMAGED, 0, pack->unreadable_bytes);
@@ -202,6 +214,7 @@ static struct log_header new_header(const struct pack *pack) {
     for (size_t i = 0; i < pack->process_count; i++) {
         if (pack->process[i].has_rank) header.features |= FEATURE_MPI | FEATURE_PARTNERS;
     }
+    if (pack->stack) header.features |= FEATURE_BELOW;
     // Shortly after boot there may be no random numbers; then only the time of creation identifies the log.
     if (getrandom(header.job_id, sizeof header.job_id, GRND_NONBLOCK) < 0) memset(header.job_id, 0, 16);
     return header;
@@ -209,11 +222,13 @@ static struct log_header new_header(const struct pack *pack) {
 
 static void free_pack(struct pack *pack) {
     log_writer_abandon(&pack->writer);
+    pack_free_stack(pack);
     for (size_t i = 0; i < pack->process_count; i++) free_process(&pack->process[i]);
     free(pack->process);
     free(pack->child_end);
     free(pack->call_written);
     free(pack->unfollowed);
+    free(pack->unread);
     file_table_free(&pack->files);
     for (unsigned i = 0; i < PACK_UNIQUE; i++) intern_free(&pack->unique[i]);
     callsites_free(&pack->callsites);
@@ -228,8 +243,14 @@ static int pack_all(struct pack *pack, const char *log_path) {
     RETURN_IF(!pack->call_written, -ENOMEM);
     FORWARD(prepare(pack));
     struct log_header header = new_header(pack);
+    char chosen[4096];
+    if (!log_path) {
+        FORWARD(pack->options->choose_path(pack->options->choose_context, &pack->name, chosen));
+        log_path = chosen;
+    }
     FORWARD(log_writer_open(&pack->writer, log_path, &header));
     FORWARD(write_log(pack));
+    if (pack->options && pack->options->mode && fchmod(pack->writer.fd, pack->options->mode)) return -errno;
     FORWARD(log_writer_publish(&pack->writer, pack->options && pack->options->replace));
     pack->result.log_bytes = pack->writer.offset;
     return 0;
@@ -245,6 +266,37 @@ int pack_directory(const struct pack_job *job, const char *spill_dir, const char
     *result = pack.result;
     free_pack(&pack);
     return code;
+}
+
+// A process that became another program runs on, even if that program is not recorded.
+static bool has_ended(const struct pack *pack, const struct pack_process *process) {
+    for (size_t i = 0; i < pack->process_count; i++) {
+        const struct spill_header *other = &pack->process[i].spill.header;
+        bool is_final = other->exit != EXIT_UNKNOWN && other->exit != EXIT_EXEC;
+        if (is_final && other->pid == process->spill.header.pid &&
+            other->start.epoch_ns >= process->spill.header.start.epoch_ns)
+            return true;
+    }
+    return !spill_is_running(&process->spill.header);
+}
+
+// Spills of other hosts do not say.
+int pack_is_running(const char *spill_dir, bool counts_unseen) {
+    struct pack pack = {.writer.fd = -1};
+    char host[256] = "";
+    int running = 0;
+    gethostname(host, sizeof host - 1);
+    pack.dir_fd = open(spill_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    RETURN_IF(pack.dir_fd < 0, -errno);
+    int code = load_directory(&pack);
+    for (size_t i = 0; i < pack.process_count && code == 0 && !running; i++) {
+        const struct pack_process *process = &pack.process[i];
+        bool is_here = !strncmp(process->name, host, strlen(host)) && process->name[strlen(host)] == '.';
+        uint32_t how = process->spill.header.exit;
+        running = is_here && (how == EXIT_UNKNOWN || (how == EXIT_EXEC && counts_unseen)) && !has_ended(&pack, process);
+    }
+    free_pack(&pack);
+    return code < 0 ? code : running;
 }
 
 int pack_check_name(const char *log_path, bool replace, struct problem *problem) {

@@ -9,6 +9,11 @@
 #include "pack/log_writer.h"
 #include "pack/pack.h"
 #include "pack/spill_read.h"
+#include "pack/stack.h"
+
+// Two readings of the same clocks may differ by this much. A process whose readings agree with the host's clock uses
+// the host's clock: then events of different processes are in the right order.
+#define PACK_SAME_CLOCK_NS INT64_C(20000)
 
 // Records that many processes have in common, and those that say which of them a process uses.
 enum { PACK_DATATYPE, PACK_HINTS, PACK_SELECTION, PACK_DATASET, PACK_UNIQUE };
@@ -30,6 +35,7 @@ struct pack_process {
     char *exe;          // NULL if it is not known
     bool has_rank;      // of MPI
     bool is_local;      // ran on the host of `record`, with the same clock
+    bool is_inside;     // in another PID namespace: its thread ids are not those that a stack's client sees
     struct bytes about; // the fields of its RECORD_PROCESS that go into the log as they are
     struct clock_map clock;
     enum process_exit exit;
@@ -39,6 +45,7 @@ struct pack_process {
     bool chars_known;
     uint64_t chars[2];
     uint64_t load_chars[2];           // before the recorder was loaded
+    bool is_joined;                   // it ran already
     uint32_t same_pid;                // place of the earlier process with this pid, or LOOKUP_NONE
     struct bytes files;               // struct pack_link
     struct bytes unique[PACK_UNIQUE]; // struct pack_link
@@ -78,12 +85,21 @@ struct pack_unfollowed {
     uint64_t count;
 };
 
+// Files of one mount whose stripes could not be read.
+struct pack_unread {
+    uint32_t mount; // of file_table.texts
+    uint64_t files;
+    const char *why;
+};
+
 struct pack {
     const struct pack_job *job; // NULL without `record`
     const struct pack_options *options;
     int dir_fd;
     struct log_writer writer;
-    struct bytes job_records; // what `record` knew at the start; empty if that is lost
+    struct bytes job_records; // what `record` knew at the start, or else the process that began the job; may be empty
+    uint32_t began;           // id of that process; 0: `record` ran, or is lost
+    struct pack_name name;
     uint64_t start_epoch_ns;
     uint64_t start_mono_ns; // on the job's host
     char host[256];
@@ -94,7 +110,10 @@ struct pack {
     struct callsites callsites;
     struct pack_child_end *child_end;
     size_t child_end_count;
-    struct bytes devices; // RECORD_DEVICE records as the hosts' monitors left them
+    struct bytes devices;       // RECORD_DEVICE and RECORD_MOUNT records as the hosts' monitors left them
+    struct pack_unread *unread; // what is not known about files on parallel file systems
+    size_t unread_count;
+    struct pack_stack *stack; // NULL: recorded without one
     uint32_t streams;
     bool *call_written;   // by number: the log has a record of this call
     struct bytes payload; // of the current chunk
@@ -106,6 +125,8 @@ struct pack {
     struct pack_result result;
 };
 
+// A regular file of the directory, opened without waiting; ERR_FORMAT if it is something else.
+int pack_open_file(const struct pack *pack, const char *name);
 // Identifies a process: its pid, and the host that gave it. A host without a name is the job's host.
 uint64_t pack_process_key(const struct pack *pack, const char *host, uint32_t pid);
 
@@ -117,17 +138,32 @@ int pack_add_unique(struct intern *records, struct fields_in body, uint32_t *loc
 
 // job.c: what the log says about the job.
 int pack_load_job(struct pack *pack);
+// The records of a job without `record`, from the spill of the first process that began it.
+int pack_read_job(struct pack *pack, const struct pack_process *process, unsigned kind, struct fields_in body);
+void pack_find_job_start(struct pack *pack);
 int pack_read_file(const struct pack *pack, const char *name, struct bytes *out); // a small one of the directory
 void pack_write_job(struct pack *pack);
 
 // devices.c: what the devices under the job's files did.
-int pack_load_devices(struct pack *pack, const char *name);
+// Appends the records of a file of the directory. If it cannot be read, or its writer was killed, only its own are
+// lost.
+int pack_load_records(struct pack *pack, const char *name, struct bytes *records);
+// Writes the records of a kind that the hosts' monitors left, numbered anew. `put` copies the fields that readers know;
+// false: the record is not wanted.
+typedef bool pack_put_record(struct fields_out *out, const struct pack *pack, struct fields_in body);
+void pack_write_kind(struct pack *pack, unsigned kind, pack_put_record *put);
 void pack_write_devices(struct pack *pack);
+
+// mounts.c: the mounts of the job's files. stripes.c: how files of parallel file systems lie there.
+void pack_write_mounts(struct pack *pack);
+int pack_read_stripes(struct pack *pack);
 
 // write_records.c: what the log holds besides the events.
 void pack_write_call(struct pack *pack, uint32_t id);
 void pack_write_unique(struct pack *pack, const struct intern *records, unsigned kind);
 int pack_write_process(struct pack *pack, struct pack_process *process);
+// Gives a stream of the process a number in the log.
+int pack_add_stream(struct pack *pack, struct pack_process *process, uint32_t local);
 void pack_write_loss(struct pack *pack, const struct pack_process *process, enum loss_reason reason, uint64_t count,
                      uint64_t bytes);
 void pack_write_unfollowed(struct pack *pack, const struct pack_unfollowed *unfollowed);
@@ -144,4 +180,7 @@ int pack_find_ends(struct pack *pack);
 
 // write_events.c: chunks of events, then the counters past the end of the trace.
 int pack_write_events(struct pack *pack, struct pack_process *process);
+// The chunk whose payload is pack->payload. Flags are added to the block's.
+int pack_write_chunk(struct pack *pack, struct pack_process *process, const struct spill_piece *piece,
+                     enum log_block_flag flags);
 int pack_write_counters(struct pack *pack, struct pack_process *process);

@@ -1,17 +1,13 @@
 // Finds how each process ended: from its spill, else from what `record` and its parent saw.
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
-#include "base/process.h"
 #include "pack/private.h"
-
-#define NS_PER_SECOND INT64_C(1000000000)
 
 static void read_own_end(struct pack_process *process) {
     const struct spill_header *header = &process->spill.header;
     uint32_t exit = header->exit;
-    bool ended = exit == EXIT_CLEAN || exit == EXIT_UNDERSCORE || exit == EXIT_EXEC || exit == EXIT_SIGNAL;
+    bool ended = exit == EXIT_CLEAN || exit == EXIT_UNDERSCORE || exit == EXIT_EXEC || exit == EXIT_SIGNAL ||
+                 exit == EXIT_RUNNING; // the end of what was recorded
     process->exit = ended ? (enum process_exit)exit : EXIT_UNKNOWN;
     process->exit_value = header->exit_value;
     process->end_known = ended;
@@ -73,22 +69,12 @@ static void apply_child_end(struct pack *pack, const struct lookup *last, const 
     }
 }
 
-// Whether the process still runs, and its pid does not belong to a younger process.
-static bool is_running(const struct pack_process *process) {
-    const struct spill_header *header = &process->spill.header;
-    struct process_stat stat;
-    if (!process->is_local || (int64_t)header->start.mono_ns < 0) return false;
-    if (!process_stat((pid_t)header->pid, &stat) || stat.state == 'Z' || stat.state == 'X') return false;
-    int64_t asleep_ns = (int64_t)(clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC));
-    int64_t started_ns = (int64_t)stat.start_ticks * (NS_PER_SECOND / sysconf(_SC_CLK_TCK)) - asleep_ns;
-    return started_ns >= 0 && started_ns <= (int64_t)header->start.mono_ns + NS_PER_SECOND / 10;
-}
-
 // Bytes in the kernel's count that are not the program's: those before this image was recorded (the loader's reads,
-// without the bytes of an earlier image of the same process), and the recorder's own reads later.
+// without the bytes of an earlier image of the same process), and the recorder's own reads later. What a process did
+// before it was joined is nobody's concern.
 static void set_load_chars(struct pack *pack, struct pack_process *process) {
     const struct spill_header *header = &process->spill.header;
-    if (!(header->chars_known & 1)) return;
+    if (!(header->chars_known & 1) || process->is_joined) return;
     const struct pack_process *before = process->same_pid == LOOKUP_NONE ? NULL : &pack->process[process->same_pid];
     bool continues = before && before->exit == EXIT_EXEC && before->spill.header.chars_known & 2;
     for (unsigned i = 0; i < 2; i++) {
@@ -110,7 +96,8 @@ static void apply_what_others_saw(struct pack *pack, const struct lookup *last) 
         struct pack_process *process = &pack->process[i];
         uint64_t key = pack_process_key(pack, process->host, process->spill.header.pid);
         bool is_last = lookup_find(last, key) == i;
-        if (process->exit == EXIT_UNKNOWN && is_last && is_running(process)) process->exit = EXIT_RUNNING;
+        if (process->exit == EXIT_UNKNOWN && is_last && process->is_local && spill_is_running(&process->spill.header))
+            process->exit = EXIT_RUNNING;
     }
 }
 

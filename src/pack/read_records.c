@@ -30,7 +30,7 @@ static bool is_written_by_packer(unsigned key) {
     }
 }
 
-static int read_process(struct pack_process *process, struct fields_in body) {
+static int read_process(struct pack *pack, struct pack_process *process, struct fields_in body) {
     struct field field;
     const uint8_t *from = body.at;
     int more;
@@ -44,6 +44,7 @@ static int read_process(struct pack_process *process, struct fields_in body) {
             process->exe = strndup((const char *)field.data, field.len);
         }
         if (field.key == PROCESS_RANK) process->has_rank = true;
+        if (field.key == PROCESS_JOINED) process->is_joined = pack->result.joined = true;
         if (!is_written_by_packer(field.key)) {
             RETURN_IF(process->about.len + len > MAX_ABOUT_BYTES, ERR_LIMIT);
             FORWARD(bytes_append(&process->about, from, len));
@@ -158,7 +159,7 @@ static int read_child_end(struct pack *pack, const struct pack_process *process,
 static int read_record(struct pack *pack, struct pack_process *process, struct lookup *modules, unsigned kind,
                        struct fields_in body) {
     switch (kind) {
-    case RECORD_PROCESS: return read_process(process, body);
+    case RECORD_PROCESS: return read_process(pack, process, body);
     case RECORD_FILE: return read_file(pack, process, body);
     case RECORD_DATATYPE: return read_datatype(pack, process, body);
     case RECORD_HINTS:
@@ -169,6 +170,8 @@ static int read_record(struct pack *pack, struct pack_process *process, struct l
     case RECORD_CALLSITE: return read_callsite(process, modules, body);
     case RECORD_MAPPED: return read_mapped(process, body);
     case RECORD_CHILD_END: return read_child_end(pack, process, body);
+    case RECORD_JOB:
+    case RECORD_SETTING: return pack_read_job(pack, process, kind, body);
     default: return 0;
     }
 }

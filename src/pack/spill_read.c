@@ -1,13 +1,14 @@
 #include "pack/spill_read.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/process.h"
 #include "fmt/block.h"
 
 // After a damaged chunk header the next one is searched page by page, up to a limit: a hostile file can be an enormous
@@ -140,4 +141,14 @@ void spill_read_free(struct spill *spill) {
     free(spill->piece);
     spill->piece = NULL;
     spill->count = 0;
+}
+
+bool spill_is_running(const struct spill_header *header) {
+    const int64_t ns_per_second = 1000000000;
+    struct process_stat stat;
+    if ((int64_t)header->start.mono_ns < 0) return false;
+    if (!process_stat((pid_t)header->pid, &stat) || stat.state == 'Z' || stat.state == 'X') return false;
+    int64_t asleep_ns = (int64_t)(clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC));
+    int64_t started_ns = (int64_t)stat.start_ticks * (ns_per_second / sysconf(_SC_CLK_TCK)) - asleep_ns;
+    return started_ns >= 0 && started_ns <= (int64_t)header->start.mono_ns + ns_per_second / 10;
 }

@@ -2,6 +2,7 @@
 // bytes that are there.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,3 +37,6 @@ int spill_read_records_again(struct spill *spill);
 int spill_read_payload(const struct spill *spill, const struct spill_piece *piece, struct bytes *out);
 
 void spill_read_free(struct spill *spill);
+
+// Whether the process still runs, and its pid does not belong to a younger process. For spills of this host.
+bool spill_is_running(const struct spill_header *header);

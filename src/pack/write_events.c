@@ -52,8 +52,10 @@ static void write_call_once(struct pack *pack, uint32_t id) {
     if (id < call_table_len && !pack->call_written[id] && call_table[id].name) pack_write_call(pack, id);
 }
 
-// Only good events go into the log: a damaged chunk ends before the first bad one.
-static void decode_chunk(struct pack *pack, const struct spill_piece *piece, struct chunk_facts *facts) {
+// Only good events go into the log: a damaged chunk ends before the first bad one. With a process, its events may have
+// caused calls of a stack.
+static int decode_chunk(struct pack *pack, const struct pack_process *process, const struct spill_piece *piece,
+                        struct chunk_facts *facts) {
     const struct bytes *payload = &pack->payload;
     struct stream_start start = {
         .stream = piece->chunk.stream,
@@ -74,10 +76,12 @@ static void decode_chunk(struct pack *pack, const struct spill_piece *piece, str
         last_start = event.start;
         add_event(facts, &event);
         write_call_once(pack, event.call);
+        if (process && pack_has_join(pack)) FORWARD(pack_join_code(pack, pack_tie_event(pack, process, &event)));
     }
-    if (more < 0) return;
+    if (more < 0) return 0;
     facts->good_bytes = payload->len;
     facts->has_comm = decoder.comm_mask || decoder.tick != piece->chunk.tick;
+    return 0;
 }
 
 static uint64_t to_ns(const struct clock_map *clock, uint64_t units) {
@@ -93,9 +97,11 @@ static void durations_to_ns(struct log_summary *summary, const struct clock_map 
     }
 }
 
-static int write_chunk(struct pack *pack, struct pack_process *process, const struct spill_piece *piece) {
+int pack_write_chunk(struct pack *pack, struct pack_process *process, const struct spill_piece *piece,
+                     enum log_block_flag flags) {
     struct chunk_facts facts;
-    decode_chunk(pack, piece, &facts);
+    bool is_below = flags & BLOCK_BELOW;
+    FORWARD(decode_chunk(pack, pack_has_join(pack) && !is_below ? process : NULL, piece, &facts));
     if (facts.good_bytes < pack->payload.len) process->damaged_bytes += pack->payload.len - facts.good_bytes;
     if (facts.events == 0) {
         if (!facts.has_comm) return 0;
@@ -107,7 +113,7 @@ static int write_chunk(struct pack *pack, struct pack_process *process, const st
         .stream = lookup_find(&process->streams, piece->chunk.stream),
         .tid = piece->chunk.tid,
         .events = facts.events,
-        .flags = facts.sorted ? BLOCK_SORTED : 0,
+        .flags = flags | (facts.sorted ? BLOCK_SORTED : 0u),
         .first_number = piece->chunk.first_number,
         .base = piece->chunk.base,
         .tick = piece->chunk.tick,
@@ -117,7 +123,7 @@ static int write_chunk(struct pack *pack, struct pack_process *process, const st
     if (block.end_ns < block.start_ns) block.end_ns = block.start_ns;
     facts.summary.process = process->id;
     durations_to_ns(&facts.summary, &process->clock);
-    pack->result.events += facts.events;
+    if (!is_below) pack->result.events += facts.events;
     for (unsigned i = 0; i < 2; i++) {
         pack->result.bytes[i] += facts.moved[i];
         pack->result.counted[i] += facts.counted[i];
@@ -125,6 +131,10 @@ static int write_chunk(struct pack *pack, struct pack_process *process, const st
     // Records come before the events that refer to them, so that a log that is cut off has the names.
     FORWARD(log_writer_flush(&pack->writer));
     return log_writer_block(&pack->writer, &block, pack->payload.data, facts.good_bytes, &facts.summary);
+}
+
+static int write_chunk(struct pack *pack, struct pack_process *process, const struct spill_piece *piece) {
+    return pack_write_chunk(pack, process, piece, 0);
 }
 
 static int write_counters(struct pack *pack, struct pack_process *process, const struct spill_piece *piece) {

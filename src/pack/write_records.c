@@ -173,18 +173,21 @@ static int write_sites(struct pack *pack, const struct pack_process *process) {
     return 0;
 }
 
+int pack_add_stream(struct pack *pack, struct pack_process *process, uint32_t local) {
+    if (lookup_find(&process->streams, local) != LOOKUP_NONE) return 0;
+    FORWARD(lookup_set(&process->streams, local, ++pack->streams));
+    struct fields_out *out = log_writer_begin(&pack->writer, RECORD_STREAM, SMALL_ROOM);
+    fields_number(out, STREAM_ID, pack->streams);
+    fields_number(out, STREAM_PROCESS, process->id);
+    fields_number(out, STREAM_LOCAL, local);
+    log_writer_end(&pack->writer);
+    return 0;
+}
+
 static int write_streams(struct pack *pack, struct pack_process *process) {
     for (size_t i = 0; i < process->spill.count; i++) {
-        const struct spill_piece *piece = &process->spill.piece[i];
-        if (piece->chunk.kind != CHUNK_EVENTS || piece->chunk.used == 0 ||
-            lookup_find(&process->streams, piece->chunk.stream) != LOOKUP_NONE)
-            continue;
-        FORWARD(lookup_set(&process->streams, piece->chunk.stream, ++pack->streams));
-        struct fields_out *out = log_writer_begin(&pack->writer, RECORD_STREAM, SMALL_ROOM);
-        fields_number(out, STREAM_ID, pack->streams);
-        fields_number(out, STREAM_PROCESS, process->id);
-        fields_number(out, STREAM_LOCAL, piece->chunk.stream);
-        log_writer_end(&pack->writer);
+        const struct spill_chunk *chunk = &process->spill.piece[i].chunk;
+        if (chunk->kind == CHUNK_EVENTS && chunk->used) FORWARD(pack_add_stream(pack, process, chunk->stream));
     }
     return 0;
 }

@@ -24,15 +24,6 @@ static const double NOISE_LIMIT = 0.10; // of the runs' variation: above it a ta
 
 // --- methods
 
-static int fail_method(struct problem *problem, const char *name) {
-    char names[256] = "";
-    for (unsigned i = 0; i < PREDICTOR_COUNT; i++) {
-        size_t length = strlen(names);
-        snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", predictors[i]->name);
-    }
-    return problem_set(problem, ERR_USAGE, name, "not one of %s", names);
-}
-
 static int choose_methods(struct predicting *p) {
     const char *methods = p->settings->methods;
     for (unsigned i = 0; i < PREDICTOR_COUNT && !methods; i++) p->method[i] = predictors[i]->is_default;
@@ -41,7 +32,7 @@ static int choose_methods(struct predicting *p) {
         while (i < PREDICTOR_COUNT &&
                (strlen(predictors[i]->name) != length || strncmp(predictors[i]->name, at, length)))
             i++;
-        if (i == PREDICTOR_COUNT) return fail_method(p->problem, at);
+        if (i == PREDICTOR_COUNT) return problem_set(p->problem, ERR_USAGE, at, "no such method");
         if (predictors[i]->needs_reference && !p->settings->reference)
             return problem_set(p->problem, ERR_USAGE, predictors[i]->name,
                                "needs --reference, where the program was recorded");

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "rec/cpu.h"
+#include "base/cpu.h"
 #include "rec/fixed_text.h"
 
 // Variables of which there is one for each recorded process. The tracer follows many processes: it keeps these in a

@@ -7,16 +7,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "rec/cpu.h"
+#include "base/cpu.h"
 #include "rec/library.h"
 #include "rec/mpi/core_interface.h"
 #include "rec/real.h"
-
-#if defined(__x86_64__)
-enum { RELOCATION_DATA = R_X86_64_GLOB_DAT, RELOCATION_CALL = R_X86_64_JUMP_SLOT };
-#elif defined(__aarch64__)
-enum { RELOCATION_DATA = R_AARCH64_GLOB_DAT, RELOCATION_CALL = R_AARCH64_JUMP_SLOT };
-#endif
 
 // The base address of the object that was loaded last before the expected library; NOTHING if none is expected.
 enum { NOTHING = -1 };
@@ -85,12 +79,13 @@ static void set_slot(const struct object *object, uintptr_t *slot, uintptr_t val
 static void redirect(const struct object *object, const struct relocations *in, const ElfW(Rela) * rows, size_t bytes) {
     for (size_t i = 0; in->symbol && in->text && rows && i < bytes / sizeof *rows; i++) {
         unsigned kind = (unsigned)ELF64_R_TYPE(rows[i].r_info);
-        if (kind != RELOCATION_DATA && kind != RELOCATION_CALL) continue;
+        if (kind != CPU_RELOCATION_DATA && kind != CPU_RELOCATION_CALL) continue;
         const char *name = in->text + in->symbol[ELF64_R_SYM(rows[i].r_info)].st_name;
         void *own = real_own(name);
         void *only = own ? real_only(name) : NULL;
         uintptr_t *slot = (uintptr_t *)(object->base + rows[i].r_offset);
-        bool leads_there = *slot == (uintptr_t)only || (kind == RELOCATION_CALL && contains(&object->memory, *slot));
+        bool leads_there =
+            *slot == (uintptr_t)only || (kind == CPU_RELOCATION_CALL && contains(&object->memory, *slot));
         if (!only || !leads_there) continue;
         bool is_called =
             mpi_is_name(name) || (library_has_name(name) ? library_is_real(name, only) : real_is(name, only));

@@ -78,6 +78,6 @@ void *choose_dlopen(const char *path, int flags) {
     return (void *)real.dlopen;
 }
 
-CPU_SWITCH(dlsym, choose_dlsym);
-CPU_SWITCH(dlvsym, choose_dlvsym);
-CPU_SWITCH(dlopen, choose_dlopen);
+__asm__(CPU_FUNCTION(dlsym, CPU_SWITCH_TO("choose_dlsym")));
+__asm__(CPU_FUNCTION(dlvsym, CPU_SWITCH_TO("choose_dlvsym")));
+__asm__(CPU_FUNCTION(dlopen, CPU_SWITCH_TO("choose_dlopen")));

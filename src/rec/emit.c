@@ -309,6 +309,19 @@ static bool ends_above(const struct thread *thread, const struct emission *e) {
     return e->ends_frame && thread->frame->is_above && thread->saved_limit;
 }
 
+static bool is_unwanted(uint32_t id) {
+    const struct call_info *call = &call_table[id];
+    return (recorder.unwanted_layers >> call->layer | recorder.unwanted_classes >> call->class) & 1;
+}
+
+// The kernel counts the bytes of system calls, so they must not be missing.
+static void leave_out(struct thread *thread, const struct emission *e) {
+    const struct call_info *call = &call_table[e->event.call];
+    int64_t bytes = e->extra.flags & EVENT_RESULT ? e->extra.result : (int64_t)e->event.size;
+    bool is_counted = call->layer == LAYER_POSIX && call->traits & CALL_TRANSFERS && !(call->traits & CALL_UNCOUNTED);
+    emit_left_out(thread, call->class == CLASS_WRITE, LEFT_OUT_NONE, is_counted ? bytes : 0);
+}
+
 static void write_event(struct thread *thread, struct emission *e) {
     struct stream_writer *writer = &thread->writer;
     if (UNLIKELY(ends_above(thread, e))) {
@@ -324,7 +337,7 @@ static void write_event(struct thread *thread, struct emission *e) {
     }
     if (UNLIKELY(writer->at >= writer->limit)) {
         if (!make_room(thread, e->event.start)) {
-            count(thread, e);
+            is_unwanted(e->event.call) ? leave_out(thread, e) : count(thread, e);
             return;
         }
         if (thread->frame && thread->frame->choice_count) {
@@ -334,6 +347,9 @@ static void write_event(struct thread *thread, struct emission *e) {
     }
     if (e->ends_frame && thread->frame->number != CALL_FRAME_SILENT && !withdraw(writer, thread->frame)) {
         e->extra.flags |= EVENT_ENDS_BEGUN;
+    } else if (UNLIKELY(is_unwanted(e->event.call))) { // one that contains recorded calls is their parent and stays
+        leave_out(thread, e);
+        return;
     }
     uint64_t subject = emit_subject(e->serial, e->file);
     unsigned slot = emit_slot(subject, e->event.call);

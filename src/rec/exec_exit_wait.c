@@ -12,8 +12,10 @@
 #include "base/follower.h"
 #include "base/preload.h"
 #include "base/program_file.h"
+#include "base/settings.h"
 #include "fmt/fields.h"
 #include "rec/fixed_text.h"
+#include "rec/job.h"
 #include "rec/process_info.h"
 #include "rec/shims.h"
 #include "rec/spill.h"
@@ -53,23 +55,37 @@ static size_t environment_room(char *const *envp, size_t count) {
     return PRELOAD_LEN + library_len + PRELOAD_NAME_ROOM + (at >= 0 ? strlen(envp[at]) : 0) + 3;
 }
 
+// Adds the settings to an environment; returns its new length.
+static size_t put_settings(char **out, size_t count) {
+    // A `record` inside of a job without one has a job of its own.
+    bool is_recorded = index_of(out, count, SETTING_JOB "=", sizeof SETTING_JOB) >= 0 &&
+                       index_of(out, count, SETTING_JOB_KEY "=", sizeof SETTING_JOB_KEY) < 0;
+    for (unsigned i = 0; i < recorder.settings; i++) {
+        size_t name_len = (size_t)(strchr(recorder.setting[i], '=') - recorder.setting[i]) + 1;
+        long there = index_of(out, count, recorder.setting[i], name_len);
+        // What a program sets for its children counts, but not a job that this process has left.
+        bool is_of_job = !strncmp(recorder.setting[i], SETTING_JOB, sizeof SETTING_JOB - 1);
+        if (is_of_job && is_recorded) continue;
+        if (there < 0 || is_of_job) out[there < 0 ? (long)count++ : there] = recorder.setting[i];
+    }
+    return count;
+}
+
 // Writes the environment for the new program, the file `path`, into `out` (room for count + RECORDER_SETTINGS + 2).
 static char **follow_environment(const char *path, char *const *envp, size_t count, char **out, char *room) {
     memcpy(out, envp, count * sizeof *out);
     long at = index_of(envp, count, PRELOAD, PRELOAD_LEN);
-    if (!can_follow()) {
-        if (recorder.new_root && at >= 0) out[at] = PRELOAD;
-        out[count] = NULL;
-        return out;
-    }
-    char runtime[PRELOAD_NAME_ROOM];
-    count_own_read(preload_runtime(path, runtime));
-    memcpy(room, PRELOAD, PRELOAD_LEN);
-    preload_join(room + PRELOAD_LEN, at >= 0 ? envp[at] + PRELOAD_LEN : "", runtime, recorder.library);
-    out[at >= 0 ? (size_t)at : count++] = room;
-    for (unsigned i = 0; i < recorder.settings; i++) {
-        size_t name_len = (size_t)(strchr(recorder.setting[i], '=') - recorder.setting[i]) + 1;
-        if (index_of(out, count, recorder.setting[i], name_len) < 0) out[count++] = recorder.setting[i];
+    if (can_follow()) {
+        char runtime[PRELOAD_NAME_ROOM];
+        count_own_read(preload_runtime(path, runtime));
+        memcpy(room, PRELOAD, PRELOAD_LEN);
+        preload_join(room + PRELOAD_LEN, at >= 0 ? envp[at] + PRELOAD_LEN : "", runtime, recorder.library);
+        out[at >= 0 ? (size_t)at : count++] = room;
+        count = put_settings(out, count);
+    } else if (recorder.declined) {
+        count = put_settings(out, count);
+    } else if (recorder.new_root && at >= 0) {
+        out[at] = PRELOAD;
     }
     out[count] = NULL;
     return out;
@@ -274,6 +290,7 @@ EXPORT void shim__exit(int status) {
     if (is_on_parents_memory()) real._exit(status);
     recorder_thread();
     recorder_end(EXIT_UNDERSCORE, (uint32_t)status);
+    job_end();
     real._exit(status);
     __builtin_unreachable();
 }
@@ -283,6 +300,7 @@ void shim_abort(void) __asm__("abort") __attribute__((noreturn));
 EXPORT void shim_abort(void) {
     recorder_thread();
     recorder_end(EXIT_SIGNAL, SIGABRT);
+    job_end();
     real.abort();
     __builtin_unreachable();
 }

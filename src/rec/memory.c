@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "rec/cpu.h"
+#include "base/cpu.h"
 
 enum { MEMORY_BLOCK_BYTES = 64 << 10, MEMORY_ALIGN = 16 };
 

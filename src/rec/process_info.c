@@ -82,7 +82,7 @@ PER_PROCESS static uint64_t
     cpu_wait_start_ns; // the kernel counts from the process's first moment, before the loader's work
 PER_PROCESS static bool cpu_wait_start_known;
 
-void process_info_start(enum process_via via) {
+void process_info_start(enum process_via via, bool joined) {
     // Static, because the stack may be small; only one thread runs this at a time.
     static char text[WORDS_BYTES];
     static uint8_t buffer[WORDS_BYTES * 2 + PATH_MAX * 2 + 512];
@@ -101,6 +101,7 @@ void process_info_start(enum process_via via) {
     for (long at = 0; at < len; at += (long)strlen(text + at) + 1) fields_string(&out, PROCESS_ARG, text + at);
     fields_number(&out, PROCESS_CPUS, count_cpus());
     if (via) fields_number(&out, PROCESS_VIA, via);
+    if (joined) fields_number(&out, PROCESS_JOINED, 1);
     fields_end(&out);
     if (!out.overflow) spill_record(buffer, (size_t)(out.at - buffer));
     bool is_counted;

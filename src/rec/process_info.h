@@ -5,7 +5,8 @@
 
 #include "fmt/records.h"
 
-void process_info_start(enum process_via via); // at the start
-void process_info_end(void);                   // at the end
+// At the start; `joined`: the process has been running for a while.
+void process_info_start(enum process_via via, bool joined);
+void process_info_end(void); // at the end
 
 bool process_info_is_traced(void); // by a debugger, or by the tracer of the recorder

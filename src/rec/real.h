@@ -20,6 +20,9 @@ void *real_find_late(void **slot, const char *name);
 
 #define REAL_LATE(name) (real.name ? real.name : (__typeof__(real.name))real_find_late((void **)&real.name, #name))
 
+// The path of the preload library that this is; NULL if it is not one.
+const char *real_path(void);
+
 // For dlsym and MPI:
 // The recorder's own function of that name; NULL if it has none.
 void *real_own(const char *name);

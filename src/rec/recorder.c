@@ -11,6 +11,7 @@
 #include "rec/event_clock.h"
 #include "rec/files.h"
 #include "rec/handles.h"
+#include "rec/job.h"
 #include "rec/memory.h"
 #include "rec/probe/probe.h"
 #include "rec/process_info.h"
@@ -31,6 +32,14 @@ bool event_clock_uses_ns;
 
 static void before_fork(void) {
     if (recorder.spill) handles_share_all();
+}
+
+// Some emulated kernels say that they wipe pages in a child and do not (QEMU). If they do, nothing is ours here, or a
+// handler of the program has run before and the child has its own spill file.
+static void wipe_in_child(void) {
+    if (!atomic_load(recorder.spill_is_ours) || recorder.pid == (uint32_t)cpu_syscall(SYS_getpid, 0)) return;
+    memset(recorder.spill_is_ours, 0, SPILL_ALIGN);
+    if (current_thread) memset(current_thread, 0, sizeof *current_thread);
 }
 
 // The state is a copy of the parent's. The child gets a spill file of its own and has none of the other threads.
@@ -85,28 +94,29 @@ static void *wiped_pages(size_t bytes) {
 static void start(void) {
     bool in_charge = real_resolve();
     recorder_read_settings();
+    if (in_charge) job_begin();
     event_clock_uses_ns = !cpu_counter_is_steady();
     recorder.spill_is_ours = wiped_pages(SPILL_ALIGN);
     bool usable = in_charge && recorder.job && recorder.spill_is_ours && handles_init() == 0 && files_init() == 0;
     if (usable) {
         recorder.thread_key_made = pthread_key_create(&recorder.thread_key, thread_ended) == 0;
-        pthread_atfork(before_fork, NULL, NULL);
+        pthread_atfork(before_fork, NULL, wipe_in_child);
     }
     atomic_store(&recorder.phase, usable ? RECORDER_ON : RECORDER_OFF);
 }
 
 static bool started(void) {
-    int fresh = RECORDER_FRESH;
+    uint32_t fresh = RECORDER_FRESH;
     if (atomic_load(&recorder.phase) == RECORDER_FRESH &&
         atomic_compare_exchange_strong(&recorder.phase, &fresh, RECORDER_STARTING)) {
         starting_here = true;
         start();
         starting_here = false;
     }
-    while (atomic_load(&recorder.phase) == RECORDER_STARTING) {
-        if (starting_here) return false;
-        cpu_relax();
-    }
+    // A fork in the middle of the start leaves the child without the thread that would complete it.
+    uint32_t starting = RECORDER_STARTING;
+    if (!starting_here && !spin_while(&recorder.phase, starting))
+        atomic_compare_exchange_strong(&recorder.phase, &starting, RECORDER_OFF);
     return atomic_load(&recorder.phase) == RECORDER_ON;
 }
 
@@ -114,11 +124,12 @@ static void make_spill(void) {
     uint32_t pid = (uint32_t)cpu_syscall(SYS_getpid, 0);
     if (recorder.pid) become_child(pid);
     recorder.pid = pid;
-    if (spill_create() < 0) {
+    if (spill_create() < 0 && (!job_begin_again() || spill_create() < 0)) {
         atomic_store(&recorder.phase, RECORDER_OFF);
         return;
     }
-    process_info_start(real_via);
+    process_info_start(real_via, false);
+    job_describe();
     mappings_begin();
     atomic_store_explicit(recorder.spill_is_ours, 1, memory_order_release);
 }
@@ -228,4 +239,9 @@ void recorder_resume(void) {
 #define FIRST_AND_LAST 101
 __attribute__((constructor(FIRST_AND_LAST))) static void on_load(void) { recorder_thread(); }
 
-__attribute__((destructor(FIRST_AND_LAST))) static void on_exit_or_unload(void) { recorder_end(EXIT_CLEAN, 0); }
+__attribute__((destructor(FIRST_AND_LAST))) static void on_exit_or_unload(void) {
+    // The thread that ends the process may have made no call so far. A forked child without one gets no spill file.
+    if (recorder.spill_is_ours && atomic_load(recorder.spill_is_ours)) recorder_thread();
+    recorder_end(EXIT_CLEAN, 0);
+    job_exit();
+}

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cpu.h"
 #include "fmt/spill.h"
 #include "fmt/stream_put.h"
-#include "rec/cpu.h"
 
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -22,7 +22,7 @@ enum recorder_phase {
 };
 
 enum {
-    RECORDER_SETTINGS = 10,
+    RECORDER_SETTINGS = 24,
     RECORDER_PATTERNS = 64,
     RECORDER_TYPES = 16,
     RECORDER_PARTNERS = 32,
@@ -31,7 +31,7 @@ enum {
 };
 
 struct recorder {
-    _Atomic int phase;
+    _Atomic uint32_t phase;
     uint32_t pid;        // of the process that the state below belongs to; in a forked child it is the parent's
     uint32_t generation; // counts spill files: a forked child opens the next one
     // Not 0: the spill file is this process's own and has its first record. Lies on a page that fork wipes, because
@@ -45,7 +45,10 @@ struct recorder {
     unsigned settings;
     uint64_t trace_cap;
     uint64_t file_cap;
+    uint32_t unwanted_layers; // bit n: calls of layer n are not recorded
+    uint32_t unwanted_classes;
     bool callsites;
+    bool declined; // the job is not recorded, and what this process starts belongs to it
     bool new_root; // chroot was called: the library may be out of reach
     const char *include[RECORDER_PATTERNS];
     const char *exclude[RECORDER_PATTERNS];
@@ -167,8 +170,15 @@ void recorder_stop_here(void);
 // After an exec that failed: the process goes on.
 void recorder_resume(void);
 
-// From the environment.
+// settings.c
 void recorder_read_settings(void);
+char **recorder_environment(void);              // also before libc knows it
+char *recorder_variable(const char *name);      // of the environment, or NULL
+const char *recorder_setting(const char *name); // of the environment or ioseer.conf, or NULL; exec passes it on
+uint64_t recorder_number(const char *name);     // the same as a number; its default if it is not set, or 0
+uint64_t recorder_number_of(const char *text);  // perhaps with k, M or G; 0 for NULL
+void recorder_patterns(const char *name, const char **patterns); // all lines of the setting; RECORDER_PATTERNS places
+const char *recorder_export(const char *name, const char *value, size_t len); // exec passes it on; its copy, or NULL
 
 // A soft limit of the process (RLIMIT_…); UINT64_MAX without one.
 uint64_t recorder_limit(int which);
@@ -180,14 +190,23 @@ long vfork_after(long result); // sets errno from a negative result, as libc doe
 
 // Locks for short critical sections, without libc; not recursive. The thread is `busy` while it holds one, so a signal
 // handler never waits for its own thread. The lock holds its owner's generation, which differs in a forked child: the
-// child sees locks held by the parent's threads, which would never be released in the child, as free.
+// child sees locks held by the parent's threads, which would never be released in the child, as free. Each waiter that
+// takes the lock over turns SPIN_TURN, so that others who wait for the same owner notice it.
+#define SPIN_TURN 0x80000000u
+
+// Waits while the word has this value; returns false after SPIN_PATIENCE_NS.
+#define SPIN_PATIENCE_NS UINT64_C(10000000000)
+bool spin_while(_Atomic uint32_t *word, uint32_t value);
+
+// Waits for the lock. An owner may never release it, if a signal handler left its call by siglongjmp; then the lock is
+// taken over.
+void spin_wait(_Atomic uint32_t *lock, uint32_t owner);
+
 static inline void spin_lock_as(_Atomic uint32_t *lock, uint32_t owner) {
     uint32_t held = 0;
-    while (!atomic_compare_exchange_weak_explicit(lock, &held, owner, memory_order_acquire, memory_order_relaxed)) {
-        if (held != owner) continue;
-        while (atomic_load_explicit(lock, memory_order_relaxed) == owner) cpu_relax();
-        held = 0;
-    }
+    if (!LIKELY(
+            atomic_compare_exchange_strong_explicit(lock, &held, owner, memory_order_acquire, memory_order_relaxed)))
+        spin_wait(lock, owner);
 }
 
 static inline void spin_lock(_Atomic uint32_t *lock) { spin_lock_as(lock, recorder.generation + 1); }
@@ -196,7 +215,7 @@ static inline void spin_lock(_Atomic uint32_t *lock) { spin_lock_as(lock, record
 static inline bool spin_try(_Atomic uint32_t *lock) {
     uint32_t owner = recorder.generation + 1;
     uint32_t held = atomic_load_explicit(lock, memory_order_relaxed);
-    return held != owner &&
+    return (held & ~SPIN_TURN) != owner &&
            atomic_compare_exchange_strong_explicit(lock, &held, owner, memory_order_acquire, memory_order_relaxed);
 }
 

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/clock.h"
 #include "rec/asking.h"
-#include "rec/event_clock.h"
 #include "rec/recorder.h"
 
 enum { TEXT_BYTES = 16 << 10 };
@@ -82,7 +82,7 @@ static bool walk_lines(struct walk *walk, char *text, size_t *len) {
     return *len < TEXT_BYTES; // a line without end
 }
 
-bool smaps_walk(bool (*visit)(void *context, const struct smaps_area *area), void *context, uint64_t deadline) {
+bool smaps_walk(bool (*visit)(void *context, const struct smaps_area *area), void *context, uint64_t deadline_ns) {
     static char text[TEXT_BYTES]; // static: the stack may be small
     struct walk walk = {.visit = visit, .context = context};
     size_t len = 0;
@@ -93,7 +93,7 @@ bool smaps_walk(bool (*visit)(void *context, const struct smaps_area *area), voi
         recorder.spill->own_chars += (uint32_t)got;
         len += (size_t)got;
         goes_on = walk_lines(&walk, text, &len);
-        in_time = event_clock_now() < deadline;
+        in_time = clock_ns(CLOCK_THREAD_CPUTIME_ID) < deadline_ns;
     }
     if (fd >= 0) cpu_syscall(SYS_close, fd);
     if (got == 0 && walk.area.end) visit(context, &walk.area);

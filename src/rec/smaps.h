@@ -16,5 +16,5 @@ struct smaps_area {
 };
 
 // Calls `visit` for each area, by address, until it returns false. Returns false if the kernel does not tell, or not
-// before the event clock has reached `deadline`. Not for two threads at once.
-bool smaps_walk(bool (*visit)(void *context, const struct smaps_area *area), void *context, uint64_t deadline);
+// before the thread's processor time has reached `deadline_ns`. Not for two threads at once.
+bool smaps_walk(bool (*visit)(void *context, const struct smaps_area *area), void *context, uint64_t deadline_ns);

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "rec/asking.h"
@@ -26,9 +27,14 @@ enum {
     RECORDS_BYTES = 64 << 10,
 };
 
+// The kernel maps whole pages, which may be larger than SPILL_ALIGN.
+static uint64_t page_before(uint64_t offset) { return offset & -(uint64_t)getpagesize(); }
+
 // Allocates disk blocks before anything writes to the mapping: a full disk must be an error here, not a SIGBUS in the
 // program. Needs no descriptor, except on kernels before 5.14.
 static int allocate(uint64_t offset, uint64_t bytes) {
+    bytes += offset - page_before(offset);
+    offset = page_before(offset);
     long code = cpu_syscall(SYS_madvise, (char *)recorder.spill + offset, bytes, MADV_POPULATE_WRITE);
     if (code != -EINVAL) return (int)code;
     long fd = cpu_syscall(SYS_openat, AT_FDCWD, recorder.spill_path, O_RDWR | O_CLOEXEC);
@@ -46,12 +52,12 @@ static uint64_t wanted_bytes(void) {
     uint64_t space_limit = recorder_limit(RLIMIT_AS) / 64;
     if (bytes > file_limit) bytes = file_limit;
     if (bytes > space_limit) bytes = space_limit > LEAST_BYTES ? space_limit : LEAST_BYTES;
-    return bytes & ~(uint64_t)(SPILL_ALIGN - 1);
+    return page_before(bytes);
 }
 
 // Under a limit on address space a smaller mapping may still fit.
 static int map_file(int fd, uint64_t *bytes) {
-    for (; *bytes >= LEAST_BYTES; *bytes = (*bytes / 2) & ~(uint64_t)(SPILL_ALIGN - 1)) {
+    for (; *bytes >= LEAST_BYTES; *bytes = page_before(*bytes / 2)) {
         long address = cpu_syscall(SYS_mmap, 0, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
         if (address > 0 || address < -4095) {
             recorder.spill = (struct spill_header *)address;
@@ -124,7 +130,7 @@ static int create(const struct spill_moment *now) {
     header->ppid = (uint32_t)ask_parent();
     header->uid = (uint32_t)ask_user();
     header->clock_is_ns = event_clock_uses_ns;
-    header->unit_shift = event_clock_uses_ns ? EVENT_CLOCK_NS_SHIFT : EVENT_CLOCK_COUNTER_SHIFT;
+    header->unit_shift = event_clock_uses_ns ? EVENT_CLOCK_NS_SHIFT : CPU_COUNTER_SHIFT;
     header->image = recorder.generation;
     header->start = header->latest = *now;
     header->capacity = bytes;
@@ -177,7 +183,7 @@ struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum
 void spill_give_back(void) {
     struct spill_header *header = recorder.spill;
     uint64_t old = header->capacity;
-    uint64_t kept = (atomic_load(&header->next) + KEPT_BYTES) & ~(uint64_t)(SPILL_ALIGN - 1);
+    uint64_t kept = page_before(atomic_load(&header->next) + KEPT_BYTES);
     if (kept >= old) return;
     header->capacity = kept;
     if (atomic_load(&header->next) > kept) {
@@ -194,7 +200,10 @@ void spill_update_clock(void) {
     spin_unlock(&lock);
 }
 
-void spill_retire(struct spill_chunk *chunk) { cpu_syscall(SYS_madvise, chunk, chunk->bytes, MADV_DONTNEED); }
+void spill_retire(struct spill_chunk *chunk) {
+    uint64_t offset = (uint64_t)((char *)chunk - (char *)recorder.spill), start = page_before(offset);
+    cpu_syscall(SYS_madvise, (char *)recorder.spill + start, offset + chunk->bytes - start, MADV_DONTNEED);
+}
 
 bool spill_begin_record(struct fields_out *out, size_t most) {
     if (!spin_lock_in_time(&recorder.records_lock)) {

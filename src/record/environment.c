@@ -21,19 +21,10 @@
 #include "base/preload.h"
 #include "base/program_file.h"
 #include "base/settings.h"
+#include "fmt/call.h"
 
-// Variables that name the batch job.
-static const char *const batch_names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", NULL};
-
-// Variables that change a program's I/O. Their names and those above are stored in the log; their values may be private
-// and are stored only if the user asks for them.
-static const char *const stored_names[] = {
-    "ROMIO_*",         "OMPI_MCA_io*",
-    "OMPI_MCA_fs*",    "OMPI_MCA_fbtl*",
-    "OMPI_MCA_fcoll*", "OMPI_MCA_sharedfp*",
-    "MPICH_MPIIO_*",   "HDF5_*",
-    "PNETCDF_*",       NULL,
-};
+static const char *const batch_names[] = {SETTINGS_BATCH_NAMES, NULL};
+static const char *const stored_names[] = {SETTINGS_STORED_NAMES, NULL};
 
 static int find_library(char library[PATH_MAX], struct problem *problem) {
     int code = locate_private_file("libioseer.so", library);
@@ -74,9 +65,11 @@ static int make_spill_dir(struct record_job *job, struct problem *problem) {
 }
 
 static bool is_own_variable(const char *variable) {
-    static const char *const names[] = {SETTING_JOB,        SETTING_LIBRARY, SETTING_TRACE_CAP, SETTING_FILE_CAP,
-                                        SETTING_INCLUDE,    SETTING_EXCLUDE, SETTING_CALLSITES, SETTING_FOLLOWER,
-                                        SETTING_FOLLOW_ALL, "LD_PRELOAD"};
+    static const char *const names[] = {SETTING_JOB,           SETTING_LIBRARY,         SETTING_TRACE_CAP,
+                                        SETTING_FILE_CAP,      SETTING_INCLUDE,         SETTING_EXCLUDE,
+                                        SETTING_CALLSITES,     SETTING_FOLLOWER,        SETTING_FOLLOW_ALL,
+                                        SETTING_SPILL_VERSION, SETTING_UNWANTED_LAYERS, SETTING_UNWANTED_CLASSES,
+                                        SETTING_JOB_ROOT,      SETTING_JOB_KEY,         "LD_PRELOAD"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         size_t len = strlen(names[i]);
         if (!strncmp(variable, names[i], len) && variable[len] == '=') return true;
@@ -120,6 +113,34 @@ static int add_follower(struct record_job *job) {
     return job->follows_all ? text_list_add(&job->environment, SETTING_FOLLOW_ALL "=1") : 0;
 }
 
+// The bits of all names that are not in the list.
+static unsigned others_than(const char *list, int (*find)(const char *name), unsigned count) {
+    unsigned wanted = 0;
+    char name[32];
+    for (const char *at = list; list && *at;) {
+        size_t len = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)len, at);
+        int found = find(name);
+        if (found > 0) wanted |= 1u << found;
+        at += len + (at[len] == ',');
+    }
+    return list ? ((1u << count) - 1) & ~wanted & ~1u : 0;
+}
+
+static int add_wanted(struct record_job *job) {
+    const char *layers = job->options->layers, *classes = job->options->classes;
+    if (!layers && !classes) return 0;
+    FORWARD(text_list_add(&job->environment, SETTING_UNWANTED_LAYERS "=%u",
+                          others_than(layers, call_layer_find, LAYER_COUNT)));
+    FORWARD(text_list_add(&job->environment, SETTING_UNWANTED_CLASSES "=%u",
+                          others_than(classes, call_class_find, CLASS_COUNT)));
+    int len = asprintf(&job->only, "%s%s%s%s%s", layers ? "layers " : "", layers ? layers : "",
+                       layers && classes ? "; " : "", classes ? "classes " : "", classes ? classes : "");
+    if (len < 0) job->only = NULL;
+    job->about.only = job->only;
+    return len < 0 ? -ENOMEM : 0;
+}
+
 static int make_environment(struct record_job *job, const char *library) {
     const struct record_options *options = job->options;
     struct text_list *list = &job->environment;
@@ -128,11 +149,13 @@ static int make_environment(struct record_job *job, const char *library) {
     }
     FORWARD(text_list_add(list, SETTING_JOB "=%s", job->spill_dir));
     FORWARD(text_list_add(list, SETTING_LIBRARY "=%s", library));
+    FORWARD(text_list_add(list, SETTING_SPILL_VERSION "=%d", SPILL_VERSION));
     FORWARD(text_list_add(list, SETTING_TRACE_CAP "=%" PRIu64, options->no_trace ? 0 : options->trace_cap_bytes));
     FORWARD(text_list_add(list, SETTING_FILE_CAP "=%" PRIu64, options->file_cap));
     FORWARD(add_patterns(list, SETTING_INCLUDE, &options->include));
     FORWARD(add_patterns(list, SETTING_EXCLUDE, &options->exclude));
     if (options->callsites) FORWARD(text_list_add(list, SETTING_CALLSITES "=1"));
+    FORWARD(add_wanted(job));
     FORWARD(add_follower(job));
     if (!job->follows_all) FORWARD(add_preload(list, library, job->plan.command[0]));
     FORWARD(array_room(list->text, list->count));
@@ -141,13 +164,9 @@ static int make_environment(struct record_job *job, const char *library) {
     return 0;
 }
 
-// A mark as the recorder leaves it for programs that run unseen.
+// As the recorder does for programs that run unseen.
 static int mark_unfollowed(const struct record_job *job, const char *why) {
-    char *path = NULL;
-    RETURN_IF(asprintf(&path, "%s/command" SPILL_UNFOLLOWED_SUFFIX, job->spill_dir) < 0, -ENOMEM);
-    int code = symlink(why, path) && errno != EEXIST ? -errno : 0;
-    free(path);
-    return code;
+    return symlink(why, job->mark) && errno != EEXIST ? -errno : 0;
 }
 
 // As the recorder decides about the programs that the command starts (rec/exec_exit_wait.c).
@@ -156,6 +175,8 @@ static int plan_follower(struct record_job *job) {
     struct program_file file;
     bool found = locate_program(plan->command[0], job->program) && program_file_look_through(&file, job->program) == 0;
     if (!found) return 0;
+    RETURN_IF(asprintf(&job->mark, "%s/command" SPILL_UNFOLLOWED_SUFFIX, job->spill_dir) < 0, -ENOMEM);
+    job->is_outdated = file.kind == PROGRAM_STATIC && file.is_outdated;
     if (program_file_gains_rights(job->program) && geteuid()) return mark_unfollowed(job, UNFOLLOWED_RIGHTS);
     bool is_reached = file.kind != PROGRAM_STATIC && !program_file_gains_rights(job->program);
     if (is_reached && !job->follows_all) return 0;
@@ -164,6 +185,22 @@ static int plan_follower(struct record_job *job) {
     RETURN_IF(!job->words, -ENOMEM);
     follower_fill(job->words, &job->word_count, job->follower, job->program, plan->command, plan->environment);
     plan->follower = job->words;
+    plan->mark = job->mark;
+    return 0;
+}
+
+// What is run is ioseer-follow, and what the log describes is the first process.
+static int plan_join(struct record_job *job, struct problem *problem) {
+    const struct record_options *options = job->options;
+    if (!job->follows_all) return problem_set(problem, ERR_NOTHING, FOLLOWER_NAME, "is missing; install ioseer again");
+    FORWARD(text_list_add(&job->joins, "%s", job->follower));
+    FORWARD(text_list_add(&job->joins, FOLLOWER_JOINS));
+    FORWARD(text_list_add(&job->joins, "%.6f", options->for_seconds));
+    for (size_t i = 0; i < options->pids.count; i++) FORWARD(text_list_add(&job->joins, "%s", options->pids.item[i]));
+    FORWARD(array_room(job->joins.text, job->joins.count));
+    job->joins.text[job->joins.count] = NULL;
+    job->plan.command = job->joins.text;
+    job->about.joins = true;
     return 0;
 }
 
@@ -194,17 +231,26 @@ static int list_settings(struct record_job *job) {
     return 0;
 }
 
+static bool find_folder(struct record_job *job) {
+    char path[64];
+    if (!job->options->pids.count) return getcwd(job->cwd, sizeof job->cwd);
+    snprintf(path, sizeof path, "/proc/%.20s/cwd", job->options->pids.item[0]);
+    return readlink(path, job->cwd, sizeof job->cwd - 1) > 0;
+}
+
 static int describe_job(struct record_job *job, struct problem *problem) {
     struct pack_job *about = &job->about;
     gethostname(job->host, sizeof job->host - 1);
     about->host = job->host;
-    if (getcwd(job->cwd, sizeof job->cwd)) about->cwd = job->cwd;
+    if (find_folder(job)) about->cwd = job->cwd;
     about->command = (const char *const *)job->plan.command;
     while (about->command[about->command_words]) about->command_words++;
     about->uid = getuid();
-    FORWARD(list_settings(job));
-    about->settings = job->settings;
-    for (size_t i = 0; batch_names[i] && !about->batch_id; i++) about->batch_id = getenv(batch_names[i]);
+    if (!job->options->pids.count) { // the variables of a process that runs already are its own
+        FORWARD(list_settings(job));
+        about->settings = job->settings;
+        for (size_t i = 0; batch_names[i] && !about->batch_id; i++) about->batch_id = getenv(batch_names[i]);
+    }
     about->start.epoch_ns = clock_ns(CLOCK_REALTIME);
     int code = pack_save_job(about, job->spill_dir);
     if (code == -EEXIST && record_ranks_several(&job->ranks)) return 0; // another rank was first
@@ -214,12 +260,14 @@ static int describe_job(struct record_job *job, struct problem *problem) {
 static int prepare(struct record_job *job, struct problem *problem) {
     char library[PATH_MAX];
     FORWARD(find_library(library, problem));
-    job->ranks = record_ranks_find();
+    bool joins = job->options->pids.count;
+    if (!joins) job->ranks = record_ranks_find();
     FORWARD(make_spill_dir(job, problem));
     if (record_ranks_several(&job->ranks)) FORWARD(record_ranks_arrive(&job->ranks, job->spill_dir));
     FORWARD(make_environment(job, library));
-    FORWARD(plan_follower(job));
-    return describe_job(job, problem);
+    if (!joins) FORWARD(plan_follower(job));
+    FORWARD(describe_job(job, problem));
+    return joins ? plan_join(job, problem) : 0;
 }
 
 int record_job_prepare(struct record_job *job, const struct record_options *options, char **command,
@@ -241,8 +289,11 @@ int record_job_prepare(struct record_job *job, const struct record_options *opti
 void record_job_free(struct record_job *job) {
     text_list_free(&job->environment);
     text_list_free(&job->names);
+    text_list_free(&job->joins);
     free(job->settings);
     free(job->words);
+    free(job->mark);
+    free(job->only);
     free(job->spill_dir);
     *job = (struct record_job){0};
 }

@@ -15,13 +15,18 @@
 
 struct record_options {
     const char *log_path;
+    const char *stack; // name of a stack whose layers are recorded, too; or NULL
     struct pack_options pack;
     bool no_trace;
+    const char *layers; // names with commas; NULL: all
+    const char *classes;
     bool callsites;
     bool keep_spill;
     bool no_devices;
-    bool no_ptrace; // programs that the recorder cannot be loaded into run unseen
-    bool ptrace;    // follow all programs, also those that it can be loaded into
+    bool no_ptrace;          // programs that the recorder cannot be loaded into run unseen
+    bool ptrace;             // follow all programs, also those that it can be loaded into
+    struct option_list pids; // not empty: join these processes instead of running a command
+    double for_seconds;      // with these: the longest time; 0: no limit
     double wait_seconds;
     void (*still_runs)(const char *command, pid_t pid, int signal); // as in struct record_plan
     uint64_t trace_cap_bytes;
@@ -41,8 +46,12 @@ struct record_job {
     char follower[PATH_MAX];      // path of ioseer-follow; "-": nothing is to be followed
     char program[PATH_MAX];       // the command's file
     bool follows_all;
-    char **words; // of the command, if it starts through ioseer-follow
+    bool is_outdated;       // the command, as in struct program_file
+    char **words;           // of the command, if it starts through ioseer-follow
+    struct text_list joins; // of ioseer-follow, if it joins processes; ends with NULL
     struct follower_count word_count;
+    char *mark; // of a command that runs unseen
+    char *only; // of pack_job
     struct pack_setting *settings;
     char host[256];
     char cwd[4096];

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "base/err.h"
 #include "base/process.h"
 
@@ -33,19 +34,6 @@ struct supervisor {
     uint64_t wait_ns;
     bool done;
 };
-
-// The counter behind the recorder's event clock (doc/design.md); 0 if there is none.
-static uint64_t cpu_counter(void) {
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t value;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
-    return value;
-#else
-    return 0;
-#endif
-}
 
 struct spill_moment record_run_now(void) {
     struct spill_moment moment = {.epoch_ns = clock_ns(CLOCK_REALTIME)};
@@ -82,7 +70,10 @@ static void become_command(const struct supervisor *s, int report) {
     sigaction(SIGCHLD, &s->child_before, NULL);
     signal(SIGXFSZ, plan->file_limit);
     sigprocmask(SIG_SETMASK, &s->run->mask_before, NULL);
-    if (plan->follower) execve(plan->follower[0], plan->follower, (char *[]){NULL});
+    if (plan->follower) {
+        execve(plan->follower[0], plan->follower, (char *[]){NULL});
+        (void)!symlink(UNFOLLOWED_FAILED, plan->mark); // even if that fails, the command runs
+    }
     execvpe(plan->command[0], plan->command, plan->environment);
     int error = errno;
     ssize_t written = write(report, &error, sizeof error);

@@ -22,21 +22,59 @@ void layers_free(struct layers *layers) {
 
 // --- the longest calls
 
+static int by_length(const void *a, const void *b) {
+    const struct layer_tree_call *one = a, *two = b;
+    if (one->length_ns != two->length_ns) return one->length_ns > two->length_ns ? -1 : 1;
+    return one->place < two->place ? -1 : 1;
+}
+
+static int by_place(const void *a, const void *b) {
+    const struct layer_tree_call *one = a, *two = b;
+    return one->place < two->place ? -1 : one->place > two->place;
+}
+
+void layer_tree_shorten(struct layer_tree *tree) {
+    if (tree->count <= tree->most || !tree->most) return;
+    qsort(tree->call + 1, tree->count - 1, sizeof *tree->call, by_length);
+    tree->count = tree->most;
+    qsort(tree->call + 1, tree->count - 1, sizeof *tree->call, by_place);
+}
+
+int64_t layer_tree_parent(const struct layer_tree *tree, size_t i) {
+    struct layer_tree_call parent = {.place = i ? lookup_find(&tree->inside, tree->call[i].event.parent) : LOOKUP_NONE};
+    const struct layer_tree_call *kept = bsearch(&parent, tree->call, tree->count, sizeof parent, by_place);
+    return kept ? kept - tree->call : -1;
+}
+
+static int note_length(struct layer_tree *tree, struct layer_tree_call *call, uint32_t parent) {
+    struct layer_tree_length length = {call->event.duration_ns, call_layer_is_below(call->event.call->layer)};
+    if (!tree->keeps_longest) return 0;
+    if (length.is_below && parent < tree->lengths && tree->length[parent].is_below) length = tree->length[parent];
+    call->length_ns = length.ns;
+    return array_push(tree->length, tree->lengths, length);
+}
+
 int layer_tree_add(struct layer_tree *tree, const struct log_event *event) {
+    uint32_t parent = LOOKUP_NONE;
     if (tree->found) {
-        const struct log_event *root = &tree->event[0];
+        const struct log_event *root = &tree->call[0].event;
         if (event->start_ns > root->start_ns + root->duration_ns || !log_event_is_inside(event)) return 0;
-        if (lookup_find(&tree->inside, event->parent) == LOOKUP_NONE) return 0;
+        parent = lookup_find(&tree->inside, event->parent);
+        if (parent == LOOKUP_NONE) return 0;
     }
     // Transfers of the lowest layers contain no calls, and there may be many.
-    bool may_contain = event->call->layer > LAYER_STDIO || !log_class_moves(event->call->class);
-    if (may_contain || !tree->found) FORWARD(lookup_set(&tree->inside, event->id, 1));
-    tree->found++;
-    return tree->count < tree->most ? array_push(tree->event, tree->count, *event) : 0;
+    bool may_contain = event->call->layer > LAYER_STDIO || !log_class_moves(event->call->class) || tree->has_below;
+    if (may_contain || !tree->found) FORWARD(lookup_set(&tree->inside, event->id, (uint32_t)tree->found));
+    struct layer_tree_call call = {*event, log_event_server(event), (uint32_t)tree->found++, 0};
+    FORWARD(note_length(tree, &call, parent));
+    if (tree->keeps_longest && tree->count == 2 * tree->most) layer_tree_shorten(tree);
+    if (!tree->keeps_longest && tree->count == tree->most) return 0;
+    return array_push(tree->call, tree->count, call);
 }
 
 void layer_tree_free(struct layer_tree *tree) {
-    free(tree->event);
+    free(tree->call);
+    free(tree->length);
     lookup_free(&tree->inside);
 }
 
@@ -45,9 +83,9 @@ static int add_slow(struct layers *layers, const struct log_event *event) {
     FORWARD(layer_tree_add(&tree, event));
     if (layers->slow_count == LAYERS_SLOWEST) layer_tree_free(&slow[--layers->slow_count]);
     size_t at = layers->slow_count++;
-    for (; at > 0 && event->duration_ns > slow[at - 1].event->duration_ns; at--) slow[at] = slow[at - 1];
+    for (; at > 0 && event->duration_ns > slow[at - 1].call->event.duration_ns; at--) slow[at] = slow[at - 1];
     slow[at] = tree;
-    if (layers->slow_count == LAYERS_SLOWEST) layers->slow_ns = slow[LAYERS_SLOWEST - 1].event->duration_ns;
+    if (layers->slow_count == LAYERS_SLOWEST) layers->slow_ns = slow[LAYERS_SLOWEST - 1].call->event.duration_ns;
     int64_t end_ns = event->start_ns + event->duration_ns;
     if (end_ns > layers->until_ns) layers->until_ns = end_ns;
     return 0;

@@ -133,7 +133,8 @@ static int calls_json(const struct layers *layers, struct json_out *json) {
 
 // --- trees
 
-static void event_json(const struct log_event *event, struct json_out *json) {
+static void event_json(const struct layer_tree_call *call, struct json_out *json) {
+    const struct log_event *event = &call->event;
     json_object(json);
     json_members(json, m_number("id", event->id),
                  m_signed_if("parent", log_event_is_inside(event), (int64_t)event->parent),
@@ -146,18 +147,19 @@ static void event_json(const struct log_event *event, struct json_out *json) {
                  m_signed_if("result", event->raw.has_result, event->raw.result),
                  m_text("file", event->file ? event->file->name : NULL), m_text("line", event->line));
     if (event->file && event->file->object) key_text(json, "object", event->file->object);
+    if (call->server != LOG_NO_SERVER) key_number(json, "server", call->server);
     json_close(json);
 }
 
 static void tree_json(const struct layer_tree *tree, struct json_out *json, size_t most) {
-    const struct log_event *event = tree->event;
+    const struct log_event *event = &tree->call->event;
     size_t shown = tree->count < most ? tree->count : most;
     json_object(json);
     json_members(json, m_number("id", event->id), m_text("op", event->call->name));
     who_json(event->process, json);
     json_members(json, m_seconds("start", event->start_ns), m_seconds("duration", event->duration_ns));
     key_array(json, "tree");
-    for (size_t i = 0; i < shown; i++) event_json(&event[i], json);
+    for (size_t i = 0; i < shown; i++) event_json(&tree->call[i], json);
     json_close(json);
     key_number(json, "tree_cut", tree->found - shown);
     json_close(json);
@@ -177,16 +179,23 @@ static int read_tree(struct log *log, const struct log_filter *filter, uint64_t 
     return code < 0 ? code : more < 0 ? more : tree->found ? 0 : ERR_NOTHING;
 }
 
-int layers_tree_json(struct log *log, uint64_t id, int64_t at_ns, size_t most, struct json_out *json) {
+int layer_tree_read(struct layer_tree *tree, struct log *log, uint64_t id, int64_t at_ns) {
     const struct log_process *process = NULL;
     for (size_t i = 0; i < log_place_count(log) && !process; i++) {
         const struct log_place *place = log_place_at(log, i);
         if (place->type == BLOCK_EVENTS && place->stream == id >> 32) process = place->process;
     }
     if (!process) return ERR_NOTHING;
-    const struct log_filter filter = {.process = process, .has_from = true, .from_ns = at_ns};
+    const struct log_filter filter = {.below = true, .process = process, .has_from = true, .from_ns = at_ns};
+    tree->has_below = tree->keeps_longest = true;
+    int code = read_tree(log, &filter, id, tree);
+    layer_tree_shorten(tree);
+    return code;
+}
+
+int layers_tree_json(struct log *log, uint64_t id, int64_t at_ns, size_t most, struct json_out *json) {
     struct layer_tree tree = {.most = most};
-    int code = read_tree(log, &filter, id, &tree);
+    int code = layer_tree_read(&tree, log, id, at_ns);
     if (!code) tree_json(&tree, json, most);
     layer_tree_free(&tree);
     return code;

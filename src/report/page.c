@@ -109,6 +109,7 @@ int page_gather(struct page *page, const struct summary_source *source) {
     FORWARD(make_model(page));
     page->collect.facts->collectives = &page->summary.collectives.in;
     page->collect.facts->tree = &page->summary.tree;
+    page->collect.facts->stack = &page->summary.stack;
     FORWARD(findings_make(&page->findings, page->collect.facts, page->has_model ? &page->model : NULL, source->path));
     return page_add_sentences(page);
 }

@@ -62,6 +62,8 @@ const char *page_base_name(const char *path);
 // The whole document. page_json_memory writes it to memory of malloc: *text with *len bytes, NULL on failure.
 int page_json(struct page *page, FILE *out);
 int page_json_memory(struct page *page, char **text, size_t *len);
+// Its list of findings, at most so many.
+void page_findings_json(const struct page *page, struct json_out *json, size_t most);
 
 // The HTML page with its data. A build without Node and its libraries has no template (web/meson.build).
 #define PAGE_MISSING                                                                                                   \

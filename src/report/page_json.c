@@ -10,6 +10,7 @@
 #include "base/scoped.h"
 #include "report/page.h"
 #include "report/phases_json.h"
+#include "report/stack_json.h"
 
 enum { KIB = 1024, NAME_BYTES = 100 * KIB };
 
@@ -54,6 +55,12 @@ static void finding_json(const struct finding *finding, struct json_out *json) {
     json_close(json);
     json_members(json, m_text("reason", finding->reason), m_text("advice", finding->advice),
                  m_text("check", finding->command), m_text("command", finding->command), m_null("predicted_seconds"));
+    json_close(json);
+}
+
+void page_findings_json(const struct page *page, struct json_out *json, size_t most) {
+    json_array(json);
+    for (size_t i = 0; i < page->findings.count && i < most; i++) finding_json(&page->findings.finding[i], json);
     json_close(json);
 }
 
@@ -159,6 +166,7 @@ static const struct section {
         PROCESSES,
         SPACE,
         LAYERS,
+        STACK,
         FILES,
         FILE_LIST,
         DEVICES,
@@ -179,6 +187,7 @@ static const struct section {
     {"processes", PROCESSES, 20000, 200 * KIB, false, "names of processes"},
     {"space", SPACE, SPACE_POINTS, 330 * KIB, false, "space: some of its points"},
     {"layers", LAYERS, 128, 200 * KIB, false, "layers: processes with little time, and trees of calls"},
+    {"stack", STACK, 2000, 200 * KIB, false, "stack: trees of calls, and what is far down in them"},
     {"files", FILES, FILES_SHOWN, 250 * KIB, false, NULL},
     {"file_list", FILE_LIST, 5000, 500 * KIB, false, "files: the names of those with little time"},
     {"devices", DEVICES, 500, 80 * KIB, true, "devices: some samples"},
@@ -200,11 +209,7 @@ static int write_part(void *context, struct json_out *json) {
     switch (part->section->id) {
     case TITLE: write_title(page, json); break;
     case LOG: json_text(json, page_base_name(page->source.path)); break;
-    case FINDINGS:
-        json_array(json);
-        for (size_t i = 0; i < page->findings.count && i < most; i++) finding_json(&page->findings.finding[i], json);
-        json_close(json);
-        break;
+    case FINDINGS: page_findings_json(page, json, most); break;
     case JOB: return summary_json(&page->summary, json, most);
     case TIMELINE: return timeline_json(&page->collect.timeline, json, most, NAME_BYTES);
     case PHASES:
@@ -214,6 +219,7 @@ static int write_part(void *context, struct json_out *json) {
     case PROCESSES: return write_processes(page, json, most);
     case SPACE: return space_json(&page->collect.space, &page->collect.files.places, model, json, most, NAME_BYTES);
     case LAYERS: return layers_json(&page->collect.layers, &page->summary.tree, json, most);
+    case STACK: return stack_page_json(&page->summary.stack, json, most);
     case FILES: files_json(&page->collect.files, json, most); break;
     case FILE_LIST: return file_list_json(&page->collect.files, &page->summary, json, most);
     case DEVICES: write_devices(page, json, most); break;

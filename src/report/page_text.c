@@ -1,57 +1,30 @@
 // The report as text for a terminal.
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/human.h"
 #include "base/json_in.h"
 #include "base/order.h"
 #include "base/scoped.h"
 #include "base/table.h"
+#include "base/terminal.h"
 #include "report/page.h"
 #include "report/phases_json.h"
 #include "report/phases_note.h"
 #include "summary/libraries.h"
 
-enum { WIDTH = 100, BARS = 64, SHOWN = 10 };
+enum { MOST_BARS = 64, LEAST_BARS = 20, BESIDE_BARS = 34, SHOWN = 10 };
 
 static void heading(FILE *out, const char *text) {
-    fprintf(out, "\n%s\n", text);
+    fprintf(out, "\n%s%s%s\n", terminal_style(out, STYLE_HEAD), text, terminal_style(out, STYLE_NONE));
     for (size_t i = 0; i < strlen(text); i++) fputc('-', out);
     fputc('\n', out);
 }
 
-// Up to the next place for a line break: a number stays with its unit or noun, an option with its value.
-static size_t word_len(const char *text) {
-    size_t len = strcspn(text, " ");
-    bool is_option = text[0] == '-' && len > 1, is_number = len && isdigit((unsigned char)text[len - 1]);
-    return text[len] && (is_option || is_number) ? len + 1 + strcspn(text + len + 1, " ") : len;
-}
-
-// Words in lines of WIDTH. The first line begins with `first`; the others are indented by its length.
-static void paragraph(FILE *out, const char *first, const char *text) {
-    size_t indent = strlen(first), column = indent;
-    fputs(first, out);
-    while (*text) {
-        size_t len = word_len(text);
-        if (column > indent && column + 1 + len > WIDTH) {
-            fprintf(out, "\n%*s", (int)indent, "");
-            column = indent;
-        } else if (column > indent) {
-            fputc(' ', out);
-            column++;
-        }
-        fwrite(text, 1, len, out);
-        column += len;
-        text += len;
-        while (*text == ' ') text++;
-    }
-    fputc('\n', out);
-}
-
 static void print_evidence(FILE *out, const struct finding_evidence *evidence) {
-    paragraph(out, "     - ", evidence->text);
+    human_paragraph(out, "     - ", evidence->text);
     if (evidence->file) {
         fputs("       file ", out);
         human_print_name(out, evidence->file->name);
@@ -67,22 +40,26 @@ static void print_evidence(FILE *out, const struct finding_evidence *evidence) {
     if (evidence->phase || evidence->line || evidence->ranks) fputc('\n', out);
 }
 
+static const enum terminal_style severity_style[] = {
+    [FINDING_LOW] = STYLE_HEAD, [FINDING_MEDIUM] = STYLE_WARNING, [FINDING_HIGH] = STYLE_BAD};
+
 static void print_findings(const struct page *page, FILE *out) {
     heading(out, "Findings, the most severe first");
     if (!page->findings.count) fputs("None: this log shows no known pattern that costs time.\n", out);
     for (size_t i = 0; i < page->findings.count; i++) {
         const struct finding *finding = &page->findings.finding[i];
-        fprintf(out, "%s%zu. ", i ? "\n" : "", i + 1);
-        paragraph(out, "", finding->title);
+        fprintf(out, "%s%s%zu. ", i ? "\n" : "", terminal_style(out, severity_style[finding->severity]), i + 1);
+        human_paragraph(out, "", finding->title);
+        fputs(terminal_style(out, STYLE_NONE), out);
         // Some findings are about the run and not about a time.
         if (finding->ns) {
             fprintf(out, "     %s at stake, %s of the run time (%s)\n", human_seconds(finding->ns).text,
                     human_percent(finding->share).text, finding_severity_name(finding->severity));
-            paragraph(out, "     measured: ", finding->basis);
+            human_paragraph(out, "     measured: ", finding->basis);
         }
         for (size_t k = 0; k < finding->evidences; k++) print_evidence(out, &finding->evidence[k]);
-        paragraph(out, "     why:      ", finding->reason);
-        paragraph(out, "     do:       ", finding->advice);
+        human_paragraph(out, "     why:      ", finding->reason);
+        human_paragraph(out, "     do:       ", finding->advice);
         fprintf(out, "     check:    %s\n", finding->command); // for copying: not broken into lines
     }
 }
@@ -95,14 +72,20 @@ static struct table begin_table(FILE *out, const struct table_column *columns) {
 
 // --- bytes and calls over time
 
+static unsigned bars_of(FILE *out) {
+    unsigned width = terminal_width(out);
+    if (!width || width >= MOST_BARS + BESIDE_BARS) return MOST_BARS;
+    return width > LEAST_BARS + BESIDE_BARS ? width - BESIDE_BARS : LEAST_BARS;
+}
+
 // Returns the most of a column.
-static double print_bar(FILE *out, const char *label, const double *bin) {
+static double print_bar(FILE *out, unsigned bars, const char *label, const double *bin) {
     static const char level[] = " .:-=+*#%@";
-    double sum[BARS] = {0}, most = 0;
-    for (size_t i = 0; i < TIMELINE_BINS; i++) sum[i * BARS / TIMELINE_BINS] += bin[i];
-    for (size_t i = 0; i < BARS; i++) most = sum[i] > most ? sum[i] : most;
+    double sum[MOST_BARS] = {0}, most = 0;
+    for (size_t i = 0; i < TIMELINE_BINS; i++) sum[i * bars / TIMELINE_BINS] += bin[i];
+    for (size_t i = 0; i < bars; i++) most = sum[i] > most ? sum[i] : most;
     fprintf(out, "  %-6s |", label);
-    for (size_t i = 0; i < BARS; i++) {
+    for (size_t i = 0; i < bars; i++) {
         size_t at = most > 0 ? (size_t)(sum[i] / most * (sizeof level - 2) + 0.999) : 0;
         fputc(level[at < sizeof level - 1 ? at : sizeof level - 2], out);
     }
@@ -114,14 +97,15 @@ static void print_timeline(const struct page *page, FILE *out) {
     const struct timeline *timeline = &page->collect.timeline;
     static const char *const label[] = {"read", "write"};
     int64_t span_ns = timeline->to_ns - timeline->from_ns;
-    double seconds = (double)span_ns / 1e9 / BARS; // of a column; a timeline is never empty
+    unsigned bars = bars_of(out);
+    double seconds = (double)span_ns / 1e9 / bars; // of a column; a timeline is never empty
     heading(out, "Bytes, and calls that move none, over time");
     for (unsigned i = 0; i < 2; i++)
-        fprintf(out, "%s\n", human_bandwidth(print_bar(out, label[i], timeline->bytes[i]) / seconds).text);
-    double calls = print_bar(out, "other", timeline->others) / seconds;
+        fprintf(out, "%s\n", human_bandwidth(print_bar(out, bars, label[i], timeline->bytes[i]) / seconds).text);
+    double calls = print_bar(out, bars, "other", timeline->others) / seconds;
     fprintf(out, "%s/s\n", human_count((uint64_t)(calls + 0.5), "call").text);
-    fprintf(out, "          0%*s%s, %s per column\n", BARS - 10, "", human_seconds(span_ns).text,
-            human_seconds(span_ns / BARS).text);
+    fprintf(out, "          0%*s%s, %s per column\n", (int)bars - 10, "", human_seconds(span_ns).text,
+            human_seconds(span_ns / bars).text);
 }
 
 // --- phases
@@ -368,8 +352,8 @@ static int print_predictions(const struct page *page, FILE *out) {
 }
 
 int page_text(struct page *page, FILE *out) {
-    for (size_t i = 0; i < page->sentences.count; i++) paragraph(out, "", page->sentences.text[i]);
-    for (size_t i = 0; i < page->not_captured.count; i++) paragraph(out, "", page->not_captured.text[i]);
+    for (size_t i = 0; i < page->sentences.count; i++) human_paragraph(out, "", page->sentences.text[i]);
+    for (size_t i = 0; i < page->not_captured.count; i++) human_paragraph(out, "", page->not_captured.text[i]);
     print_findings(page, out);
     print_timeline(page, out);
     FORWARD(print_phases(page, out));

@@ -84,6 +84,9 @@ static int add_run(struct page *page) {
 static int add_end(struct page *page) {
     const struct log_job *job = log_job(page->source.log);
     int status = job->exit_status;
+    if (log_is_joined(page->source.log))
+        return text_list_add(&page->sentences,
+                             "The recording began while the program ran: what it did before is not in the log.");
     if (!job->has_exit_status) return text_list_add(&page->sentences, "The end of the command was not seen.");
     if (WIFSIGNALED(status))
         return text_list_add(&page->sentences, "The command was killed by signal %d (%s).", WTERMSIG(status),
@@ -180,7 +183,8 @@ static int add_libraries(struct page *page) {
     const struct call_tree *tree = &page->summary.tree;
     for (unsigned layer = LAYER_COUNT; (layer = library_next(tree, layer));) {
         const struct library_words words[] = {library_moved(tree, layer, DIRECTION_READ),
-                                              library_moved(tree, layer, DIRECTION_WRITE), library_time(tree, layer)};
+                                              library_moved(tree, layer, DIRECTION_WRITE),
+                                              library_time(tree, layer, page->summary.rank_count > 0)};
         for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
             if (*words[i].text) FORWARD(text_list_add(&page->sentences, "%s", words[i].text));
         }
@@ -230,6 +234,10 @@ static int add_losses(struct page *page) {
         {page->summary.coverage.raw_rings, "ring", "io_uring without liburing is not seen: the program made %s."},
     };
     FORWARD(add_counted(&page->not_captured, losses, sizeof losses / sizeof losses[0]));
+    if (log_job(log)->only)
+        FORWARD(text_list_add(&page->not_captured,
+                              "Only these calls were to be recorded: %s. Nothing is known of others.",
+                              log_job(log)->only));
     const uint64_t *mapped = page->summary.coverage.mapped;
     if (mapped[MAPPED_READ])
         FORWARD(text_list_add(&page->not_captured,

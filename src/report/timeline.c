@@ -29,7 +29,7 @@ struct timeline_window timeline_whole(const struct log *log) {
 // --- selection of the processes: those with the most time in calls, according to the index
 
 static bool place_counts(const struct log_place *place) {
-    return place->type == BLOCK_EVENTS && place->process && !place->process->is_launcher;
+    return place->type == BLOCK_EVENTS && !place->below && place->process && !place->process->is_launcher;
 }
 
 // `time` is by process; -1 for those without events.

@@ -180,8 +180,6 @@ static const struct sort_key *find_key(const char *name) {
     return NULL;
 }
 
-bool file_rows_has_key(const char *key) { return find_key(key) != NULL; }
-
 static uint64_t key_of(const struct file_row *row, const struct sort_key *key) {
     uint64_t sum = 0;
     for (unsigned i = 0; i < FILE_COLUMNS; i++) sum += key->columns >> i & 1 ? row->value[i] : 0;

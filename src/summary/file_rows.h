@@ -43,7 +43,6 @@ void file_rows_free(struct file_rows *rows);
 // Sorts the rows of each layer by name, opens, reads, writes, read, written, bytes or time; the largest first, names in
 // their order. ERR_NOTHING: there is no such key.
 int file_rows_sort(struct file_rows *rows, const char *key);
-bool file_rows_has_key(const char *key);
 
 // The first row of another layer.
 size_t file_rows_layer_end(const struct file_rows *rows, size_t first);

@@ -6,6 +6,7 @@
 #include "base/json_keys.h"
 #include "log/describe.h"
 #include "summary/libraries.h"
+#include "summary/mounts.h"
 #include "summary/mpi_text.h"
 #include "summary/summary.h"
 
@@ -30,12 +31,13 @@ static void write_job(struct json_out *json, const struct summary *summary, size
                  m_seconds_if("end", job->end_ns || (job->start_ns && run_ns), (int64_t)job->start_ns + run_ns),
                  m_number("nprocs", summary->nprocs), m_text("mpi", summary->mpi),
                  m_number("host_count", summary->host_count), m_text("host", job->host), m_text("cwd", job->cwd),
-                 m_text("id", job->id));
+                 m_text("id", job->id), m_text("only", job->only));
     // As in a shell: 128 + n for a signal.
     json_members(json,
                  m_signed_if("exit_status", job->has_exit_status,
                              WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)),
-                 m_text("version", job->version), m_bool("complete", job->complete));
+                 m_text("version", job->version), m_bool("complete", job->complete),
+                 m_bool("joined", log_is_joined(summary->log)));
     json_close(json);
 }
 
@@ -76,7 +78,7 @@ static void write_process(struct json_out *json, const struct summary *summary, 
                  m_seconds_if("end", process->has_end, process->end_ns),
                  m_number_if("cpus", process->cpus, process->cpus),
                  m_seconds_if("cpu_wait", process->cpu_wait_known, process->cpu_wait_ns),
-                 m_text("via", describe_via(process->via)));
+                 m_text("via", describe_via(process->via)), m_bool("joined", process->is_joined));
     key_row(json, &row);
     json_close(json);
 }
@@ -161,6 +163,7 @@ static void write_file(struct json_out *json, const struct summary *summary, con
     } else {
         json_null(json);
     }
+    mounts_json_stripe(file->file, json);
     json_close(json);
 }
 
@@ -267,7 +270,7 @@ static void write_damage(struct json_out *json, const struct summary *summary) {
     json_members(json, m_bool("truncated", health->truncated), m_bool("index_missing", health->index_missing),
                  m_bool("header_damaged", health->header_damaged), m_number("bytes_skipped", health->bytes_skipped),
                  m_number("blocks_damaged", health->blocks_damaged), m_number("events_damaged", health->events_damaged),
-                 m_number("records_damaged", health->records_damaged),
+                 m_number("below_damaged", health->below_damaged), m_number("records_damaged", health->records_damaged),
                  m_number("spill_bytes_damaged", summary->spill_damaged_bytes));
     json_close(json);
 }
@@ -279,6 +282,19 @@ static void write_collectives(struct json_out *json, const struct summary *summa
         collectives_json(&summary->collectives, &summary->mpi_files, json, most);
     else
         json_null(json);
+}
+
+// Of a log without calls below the system call there is none.
+static int write_stack(struct json_out *json, const struct summary *summary, size_t most) {
+    if (!stack_has(&summary->stack) && !log_stack(summary->log)) {
+        key_null(json, "stack");
+        return 0;
+    }
+    key_object(json, "stack");
+    stack_json_facts(summary->log, json);
+    int code = stack_json(&summary->stack, json, most);
+    json_close(json);
+    return code;
 }
 
 int summary_json(const struct summary *summary, struct json_out *json, size_t most) {
@@ -305,12 +321,15 @@ int summary_json(const struct summary *summary, struct json_out *json, size_t mo
     key_array(json, "devices");
     for (size_t i = 0; i < log_device_count(log); i++) write_device(json, log_device_at(log, i));
     json_close(json);
+    mounts_json(log, json, most);
     key_array(json, "layers");
     for (unsigned layer = 1; layer < LAYER_COUNT; layer++) {
         if (summary->layer_used[layer]) json_text(json, call_layer_name(layer));
     }
     json_close(json);
     int code = libraries_json(&summary->tree, json, most);
+    if (!code) code = write_stack(json, summary, most);
+    stack_json_untied(log, json);
     json_members(json, m_number("events", log_events(log)), m_number("lost_events", summary->lost_events));
     write_losses(json, log, most);
     write_coverage(json, summary);

@@ -97,7 +97,7 @@ struct library_words library_moved(const struct call_tree *tree, unsigned layer,
     return words;
 }
 
-struct library_words library_time(const struct call_tree *tree, unsigned layer) {
+struct library_words library_time(const struct call_tree *tree, unsigned layer, bool with_mpi) {
     struct library_sum part[LIBRARY_PARTS], sum;
     struct library_words words = {""};
     call_tree_library(tree, layer, part);
@@ -107,21 +107,21 @@ struct library_words library_time(const struct call_tree *tree, unsigned layer) 
         library_name(layer), human_seconds(sum.ns).text, human_seconds(sum.below_ns).text,
         human_seconds(sum.ns - sum.below_ns).text, human_percent((double)(sum.ns - sum.below_ns) / (double)sum.ns).text,
         library_name(layer));
-    add(&words, ", with its communication.");
+    add(&words, with_mpi ? ", with its communication." : ".");
     return words;
 }
 
 static void add_row(struct table *table, const char *layer, const char *part, const struct library_sum *sum) {
     table_text(table, layer);
     table_text(table, part);
-    table_number(table, sum->calls);
+    table_count(table, sum->calls);
     table_duration(table, sum->ns);
     table_duration(table, sum->ns - sum->below_ns);
     for (unsigned d = 0; d < DIRECTION_COUNT; d++) {
         table_bytes(table, sum->bytes[d]);
         table_bytes(table, sum->file_bytes[d]);
     }
-    table_number(table, sum->file_calls[DIRECTION_READ] + sum->file_calls[DIRECTION_WRITE]);
+    table_count(table, sum->file_calls[DIRECTION_READ] + sum->file_calls[DIRECTION_WRITE]);
     table_row(table);
 }
 

@@ -15,7 +15,7 @@ struct library_words { // one text; what does not fit is cut off
 // "HDF5 wrote 1.0 GiB; 1.3 GiB reached the files: 1.1 GiB in transfers (…), …". Empty if the layer moved nothing.
 struct library_words library_moved(const struct call_tree *tree, unsigned layer, unsigned direction);
 // "HDF5's calls took 1.2 s, summed over all processes: 1.0 s in the layers below, 0.2 s in HDF5 itself …". Or empty.
-struct library_words library_time(const struct call_tree *tree, unsigned layer);
+struct library_words library_time(const struct call_tree *tree, unsigned layer, bool with_mpi);
 
 // The next layer above MPI-IO, below `layer`, that the log has calls of; LAYER_NONE: there is none. Begin with
 // LAYER_COUNT.

@@ -117,6 +117,7 @@ int summary_begin(struct summary *summary, const struct summary_source *source, 
     consumer[0] = log_stats_consumer(&summary->stats);
     FORWARD(summary_begin_processes(summary, &consumer[1]));
     FORWARD(call_tree_begin(&summary->tree, log, &consumer[2]));
+    FORWARD(stack_begin(&summary->stack, log, &consumer[4]));
     return collectives_begin(&summary->collectives, log, &consumer[3]);
 }
 
@@ -125,6 +126,7 @@ int summary_finish(struct summary *summary) {
     list_files(summary);
     FORWARD(summary_finish_processes(summary));
     FORWARD(collectives_finish(&summary->collectives));
+    FORWARD(stack_finish(&summary->stack));
     FORWARD(summary_comms_find(&summary->comms, summary->log));
     FORWARD(coverage_finish(&summary->coverage, summary->log));
     // Last: damaged blocks are known only after all blocks have been read.
@@ -161,4 +163,5 @@ void summary_free(struct summary *summary) {
     lookup_free(&summary->users);
     mpi_files_free(&summary->mpi_files);
     call_tree_free(&summary->tree);
+    stack_free(&summary->stack);
 }

@@ -10,6 +10,7 @@
 #include "summary/communicators.h"
 #include "summary/coverage.h"
 #include "summary/mpi_files.h"
+#include "summary/stack.h"
 
 // An open log and where it comes from.
 struct summary_source {
@@ -107,6 +108,7 @@ struct summary {
     uint64_t host_count;
     struct coverage coverage;
     struct call_tree tree;
+    struct summary_stack stack;
     log_stats_callback *also; // or NULL
     void *also_context;
     struct log_stats_request stats;
@@ -117,7 +119,7 @@ int summary_gather(struct summary *summary, const struct summary_source *source)
 
 // The same as part of a visit with other consumers (log/visit.h). summary_begin makes consumers, summary_finish
 // follows the visit. `also` (or NULL) gets the counters, too.
-enum { SUMMARY_CONSUMERS = 4 };
+enum { SUMMARY_CONSUMERS = 5 };
 int summary_begin(struct summary *summary, const struct summary_source *source, log_stats_callback *also, void *context,
                   struct log_consumer consumer[SUMMARY_CONSUMERS]);
 int summary_finish(struct summary *summary);

@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/process.h"
 
 const struct target_outcome target_killed = {-EIO, "killed while it was made"};
 
@@ -40,6 +42,19 @@ static int be_keeper(const struct guard_work *work, pid_t guard, int outcome_pip
     return work->keep(work->context, &signals, outcome_pipe) < 0;
 }
 
+// A signal meanwhile is for the keeper: it need not finish what it makes.
+static void await_report(int report, pid_t keeper, struct target_outcome *outcome) {
+    sigset_t ending = ending_signals();
+    struct signalfd_siginfo about;
+    int signals = signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
+    struct pollfd events[] = {{.fd = report, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+    while (poll(events, 2, -1) <= 0 || !events[0].revents) {
+        if (read(signals, &about, sizeof about) == sizeof about) kill(keeper, SIGTERM);
+    }
+    if (read(report, outcome, sizeof *outcome) != sizeof *outcome) *outcome = target_killed;
+    if (signals >= 0) close(signals);
+}
+
 // Starts the keeper and waits for its report. Returns its process id or a negative code.
 static pid_t start_keeper(const struct guard_work *work, struct target_outcome *outcome) {
     int ends[2];
@@ -51,7 +66,7 @@ static pid_t start_keeper(const struct guard_work *work, struct target_outcome *
         _exit(be_keeper(work, guard, ends[1]));
     }
     close(ends[1]);
-    if (keeper > 0 && read(ends[0], outcome, sizeof *outcome) != sizeof *outcome) *outcome = target_killed;
+    if (keeper > 0) await_report(ends[0], keeper, outcome);
     close(ends[0]);
     outcome->why[sizeof outcome->why - 1] = 0;
     return keeper < 0 ? code : keeper;
@@ -87,13 +102,22 @@ bool guard_ends_within(int guard_process, int timeout_ms) {
     return poll(&(struct pollfd){.fd = guard_process, .events = POLLIN}, 1, timeout_ms) > 0;
 }
 
-int guard_open(pid_t guard) {
+// The pidfd is open before the times are compared: from then on it means the same process.
+int guard_open(pid_t guard, uint64_t start_ticks) {
     char path[64], name[32] = "";
     snprintf(path, sizeof path, "/proc/%d/comm", (int)guard);
     int process = (int)syscall(SYS_pidfd_open, guard, 0);
     RETURN_IF(process < 0, -errno);
     bool ours = io_first_line(path, name, sizeof name) && !strcmp(name, "ioseer");
+    if (start_ticks) ours &= process_start_ticks(guard) == start_ticks;
     if (ours && !guard_ends_within(process, 0)) return process;
     close(process);
     return -ESRCH;
+}
+
+void guard_await_keeper(pid_t keeper, uint64_t start_ticks, int timeout_ms) {
+    int process = guard_open(keeper, start_ticks);
+    if (process < 0) return;
+    guard_ends_within(process, timeout_ms);
+    close(process);
 }

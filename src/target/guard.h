@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct target_outcome {
@@ -35,6 +36,9 @@ void guard_tell(int outcome_pipe, int code, const char *why);
 // SIGTERM or SIGHUP. This process must have no other children and no other threads.
 int guard_run(const struct guard_work *work, target_ready *ready, void *ready_context);
 
-// A pidfd of the guard, or a negative code if it has ended. Its process id may belong to another process by now.
-int guard_open(pid_t guard);
+// A pidfd of a guard or keeper, or a negative code if it has ended. Its process id may belong to another process by
+// now: `start_ticks` tells when it began; 0: not known.
+int guard_open(pid_t guard, uint64_t start_ticks);
 bool guard_ends_within(int guard_process, int timeout_ms);
+// Waits for a keeper whose guard has ended: it removes the target itself, and could remove a new one at the same place.
+void guard_await_keeper(pid_t keeper, uint64_t start_ticks, int timeout_ms);

@@ -33,6 +33,15 @@ bool mount_point_top(const char *mount, struct mount_point_top *top) {
     return found;
 }
 
+int mount_point_is_empty(const char *directory) {
+    DIR *listing = opendir(directory);
+    RETURN_IF(!listing, -errno);
+    int entries = 0;
+    while (readdir(listing)) entries++;
+    closedir(listing);
+    return entries <= 2;
+}
+
 // --- users
 
 bool mount_point_contains(const char *outer, const char *inner) {
@@ -112,6 +121,13 @@ void mount_point_users(const char *mount, char *text, size_t size) {
     size_t used = strlen(text);
     if (found > NAMED_MOST) snprintf(text + used, size - used, " and others");
     closedir(processes);
+}
+
+int mount_point_in_use(const char *mount, const char *given, struct problem *problem) {
+    char users[200];
+    mount_point_users(mount, users, sizeof users);
+    return problem_set(problem, -EBUSY, given, "in use%s%s; end that first, or add --force", users[0] ? " by " : "",
+                       users);
 }
 
 // --- unmounting

@@ -1,6 +1,5 @@
 #include "target/place.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,15 +33,6 @@ int place_name(const char *given, char name[PATH_MAX]) {
 
 // --- starting
 
-static int is_empty(const char *directory) {
-    DIR *listing = opendir(directory);
-    RETURN_IF(!listing, -errno);
-    int entries = 0;
-    while (readdir(listing)) entries++;
-    closedir(listing);
-    return entries <= 2;
-}
-
 // A mount must not hide anything.
 static int check_free(const char *given, const char *mount, struct problem *problem) {
     if (geteuid() == 0) throttle_remove_dead();
@@ -50,7 +40,7 @@ static int check_free(const char *given, const char *mount, struct problem *prob
     if (state == EMULATE_SERVED || throttle_is_at(mount))
         return problem_set(problem, -EBUSY, given, "is a mount of ioseer's already; --stop ends it");
     if (state == EMULATE_DEAD) return 0;
-    int empty = is_empty(mount);
+    int empty = mount_point_is_empty(mount);
     return empty > 0 ? 0 : problem_code(problem, empty < 0 ? empty : -ENOTEMPTY, given);
 }
 
@@ -73,7 +63,7 @@ static void leave_caller(int keep) {
     close_range((unsigned)keep + 1, ~0u, 0);
 }
 
-static int serve_in_background(place_serve *serve, const void *what, struct target_outcome *outcome) {
+int place_in_background(place_serve *serve, const void *what, struct target_outcome *outcome) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0) return -errno;
     pid_t child = fork();
@@ -101,7 +91,7 @@ int place_start(const char *given, const char *mount, place_serve *serve, const 
     if (in_foreground) prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (in_foreground && getppid() != parent) return 0; // it ended in between
     FORWARD(check_free(given, mount, problem));
-    int code = in_foreground ? serve(what, keep_outcome, &outcome) : serve_in_background(serve, what, &outcome);
+    int code = in_foreground ? serve(what, keep_outcome, &outcome) : place_in_background(serve, what, &outcome);
     if (outcome.code >= 0) return code < 0 ? problem_code(problem, code, given) : 0;
     // libfuse and its helper begin their messages with their names, which say nothing to the user.
     const char *why = outcome.why[0] ? outcome.why : err_text(outcome.code), *colon = strstr(why, ": ");
@@ -111,15 +101,11 @@ int place_start(const char *given, const char *mount, place_serve *serve, const 
 // --- stopping
 
 int place_stop(const char *given, bool force, struct problem *problem) {
-    char name[PATH_MAX], users[200];
+    char name[PATH_MAX];
     int code = place_name(given, name);
     if (code < 0) return problem_code(problem, code, given);
     code = throttle_is_at(name) ? throttle_stop(name, force) : emulate_stop(name, force);
-    if (code == -EBUSY) {
-        mount_point_users(name, users, sizeof users);
-        return problem_set(problem, code, given, "in use%s%s; end that first, or add --force", users[0] ? " by " : "",
-                           users);
-    }
+    if (code == -EBUSY) return mount_point_in_use(name, given, problem);
     if (code == ERR_NOTHING) return problem_set(problem, code, given, "nothing of ioseer's is mounted there");
     if (code == -ETIMEDOUT) return problem_set(problem, code, given, "unmounted, but its server does not end");
     return code < 0 ? problem_code(problem, code, given) : 0;

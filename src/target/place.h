@@ -12,8 +12,11 @@
 // its last component stays as it is if one of ioseer's mounts has that name.
 int place_name(const char *given, char name[PATH_MAX]);
 
-// emulate_serve or throttle_serve with their options in `what`.
+// emulate_serve, throttle_serve or the like with their options in `what`.
 typedef int place_serve(const void *what, target_ready *ready, void *context);
+
+// Runs `serve` in a process that survives this one, and returns when that has called `ready`.
+int place_in_background(place_serve *serve, const void *what, struct target_outcome *outcome);
 
 // Runs `serve` for an empty directory: in a process that survives this one or, in the foreground, in this process.
 int place_start(const char *given, const char *mount, place_serve *serve, const void *what, bool in_foreground,

@@ -8,15 +8,22 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/json_keys.h"
+#include "pack/pack.h"
 #include "report/page.h"
+#include "view/question.h"
 
 enum { PATIENCE_SECONDS = 1, ZOOM_SPANS = 20000, ZOOM_NAME_BYTES = 200 << 10, TREE_CALLS = 2000 };
 
+// Opened three times: a struct log serves one thread at a time.
 struct view_log {
-    struct view_source source;
-    pthread_mutex_t requesting; // held while source.requests is in use
+    struct summary_source requests;       // answers requests while and after the log is read
+    struct summary_source reader;         // for the reading thread, which closes it
+    struct summary_source for_statements; // answers statements of SQL, which may take long
+    pthread_mutex_t requesting;           // held while `requests` is in use
+    struct view_statements *statements;
     // Under the lock of struct view_logs:
     struct page *page; // while it is read
     bool done;
@@ -28,36 +35,60 @@ struct view_logs {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t reader;
+    struct view_log **log; // logs may be added, but none goes
     size_t count;
-    struct view_log log[];
+};
+
+static struct view_log *find(struct view_logs *logs, size_t number) {
+    pthread_mutex_lock(&logs->lock);
+    struct view_log *log = number < logs->count ? logs->log[number] : NULL;
+    pthread_mutex_unlock(&logs->lock);
+    return log;
+}
+
+struct names {
+    struct view_logs *logs;
+    bool has_lab;
 };
 
 static int write_names(void *context, struct json_out *json) {
-    const struct view_logs *logs = context;
+    const struct names *names = context;
+    struct view_logs *logs = names->logs;
     json_object(json);
     key_array(json, "logs");
-    for (size_t i = 0; i < logs->count; i++) json_text(json, page_base_name(logs->log[i].source.requests.path));
+    pthread_mutex_lock(&logs->lock);
+    for (size_t i = 0; i < logs->count; i++) json_text(json, page_base_name(logs->log[i]->requests.path));
+    pthread_mutex_unlock(&logs->lock);
     json_close(json);
+    if (names->has_lab) key_bool(json, "lab", true);
     json_close(json);
     return 0;
 }
 
-int view_logs_names(const struct view_logs *logs, struct view_answer *answer) {
-    return json_out_memory(&answer->text, &answer->len, write_names, (void *)logs);
+int view_logs_names(struct view_logs *logs, bool has_lab, struct view_answer *answer) {
+    return json_out_memory(&answer->text, &answer->len, write_names, &(struct names){logs, has_lab});
 }
 
 // --- the reading thread
 
 static int read_log(struct view_log *log, struct page *page, struct view_answer *answer) {
-    FORWARD(page_gather(page, &log->source.reader));
+    FORWARD(page_gather(page, &log->reader));
     FORWARD(page_add_own_prediction(page));
     return page_json_memory(page, &answer->text, &answer->len);
 }
 
+static struct view_log *wait_for_log(struct view_logs *logs, size_t number) {
+    pthread_mutex_lock(&logs->lock);
+    while (number >= logs->count) pthread_cond_wait(&logs->changed, &logs->lock);
+    struct view_log *log = logs->log[number];
+    pthread_mutex_unlock(&logs->lock);
+    return log;
+}
+
 static void *read_all(void *context) {
     struct view_logs *logs = context;
-    for (size_t i = 0; i < logs->count; i++) {
-        struct view_log *log = &logs->log[i];
+    for (size_t i = 0;; i++) {
+        struct view_log *log = wait_for_log(logs, i);
         struct view_answer answer = {0};
         struct page *page = calloc(1, sizeof *page);
         pthread_mutex_lock(&logs->lock);
@@ -73,13 +104,13 @@ static void *read_all(void *context) {
         pthread_mutex_unlock(&logs->lock);
         if (page) page_free(page);
         free(page);
-        log_close(log->source.reader.log);
+        log_close(log->reader.log);
     }
     return NULL;
 }
 
-int view_logs_start(struct view_logs **out, const struct view_source *sources, size_t count) {
-    struct view_logs *logs = calloc(1, sizeof *logs + count * sizeof logs->log[0]);
+int view_logs_start(struct view_logs **out) {
+    struct view_logs *logs = calloc(1, sizeof *logs);
     RETURN_IF(!logs, -ENOMEM);
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -87,13 +118,44 @@ int view_logs_start(struct view_logs **out, const struct view_source *sources, s
     pthread_cond_init(&logs->changed, &attributes);
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&logs->lock, NULL);
-    for (; logs->count < count; logs->count++) {
-        struct view_log *log = &logs->log[logs->count];
-        log->source = sources[logs->count];
-        pthread_mutex_init(&log->requesting, NULL);
-    }
     *out = logs;
     return -pthread_create(&logs->reader, NULL, read_all, logs);
+}
+
+// --- adding logs
+
+static int open_source(struct summary_source *source, const char *path, struct problem *problem) {
+    source->path = path;
+    return pack_open_log(&source->log, path, &source->from_spills, problem);
+}
+
+static int open_log(struct view_log *log, const char *path, struct problem *problem) {
+    FORWARD(open_source(&log->requests, path, problem));
+    FORWARD(open_source(&log->reader, path, problem));
+    FORWARD(open_source(&log->for_statements, path, problem));
+    pthread_mutex_init(&log->requesting, NULL);
+    return view_statements_new(&log->statements, &log->for_statements);
+}
+
+int view_logs_add(struct view_logs *logs, const char *path, struct problem *problem) {
+    struct view_log *log = calloc(1, sizeof *log);
+    char *name = strdup(path);
+    int code = log && name ? open_log(log, name, problem) : problem_code(problem, -ENOMEM, path);
+    if (code == 0) {
+        pthread_mutex_lock(&logs->lock);
+        code = array_push(logs->log, logs->count, log);
+        if (code == 0) code = (int)logs->count - 1;
+        pthread_cond_broadcast(&logs->changed);
+        pthread_mutex_unlock(&logs->lock);
+    }
+    if (code >= 0) return code;
+    const struct summary_source *const sources[] = {&log->requests, &log->reader, &log->for_statements};
+    for (size_t i = 0; log && i < sizeof sources / sizeof *sources; i++) {
+        if (sources[i]->log) log_close(sources[i]->log);
+    }
+    free(log);
+    free(name);
+    return code;
 }
 
 // --- the document
@@ -109,7 +171,7 @@ static bool wait_for(struct view_logs *logs, struct view_log *log) {
 }
 
 static double fraction_read(const struct view_log *log) {
-    uint64_t all = log_events(log->source.requests.log);
+    uint64_t all = log_events(log->requests.log);
     uint64_t seen = log->page ? __atomic_load_n(&log->page->collect.seen, __ATOMIC_RELAXED) : 0;
     // Counters and findings follow the events.
     return all ? 0.7 * (double)seen / (double)all : 0;
@@ -127,7 +189,7 @@ static int copy_data(const struct view_log *log, struct view_answer *answer) {
 static int pending_data(struct view_log *log, double done, struct view_answer *answer) {
     struct page page;
     pthread_mutex_lock(&log->requesting);
-    int code = page_gather_index(&page, &log->source.requests, done);
+    int code = page_gather_index(&page, &log->requests, done);
     if (!code) code = page_json_memory(&page, &answer->text, &answer->len);
     page_free(&page);
     pthread_mutex_unlock(&log->requesting);
@@ -135,8 +197,8 @@ static int pending_data(struct view_log *log, double done, struct view_answer *a
 }
 
 int view_logs_data(struct view_logs *logs, size_t number, struct view_answer *answer) {
-    RETURN_IF(number >= logs->count, ERR_NOTHING);
-    struct view_log *log = &logs->log[number];
+    struct view_log *log = find(logs, number);
+    RETURN_IF(!log, ERR_NOTHING);
     pthread_mutex_lock(&logs->lock);
     bool done = wait_for(logs, log);
     double fraction = fraction_read(log);
@@ -171,9 +233,9 @@ static bool to_ns(double seconds, int64_t *ns) {
 int view_logs_timeline(struct view_logs *logs, size_t number, double from, double to, uint64_t width,
                        struct view_answer *answer) {
     enum { NARROWEST = 50, WIDEST = 4000 };
-    RETURN_IF(number >= logs->count, ERR_NOTHING);
-    struct view_log *log = &logs->log[number];
-    struct window window = {log->source.requests.log, {.columns = width}};
+    struct view_log *log = find(logs, number);
+    RETURN_IF(!log, ERR_NOTHING);
+    struct window window = {log->requests.log, {.columns = width}};
     RETURN_IF(!to_ns(from, &window.window.from_ns) || !to_ns(to, &window.window.to_ns), ERR_USAGE);
     RETURN_IF(window.window.to_ns <= window.window.from_ns || width < NARROWEST || width > WIDEST, ERR_USAGE);
     pthread_mutex_lock(&log->requesting);
@@ -196,13 +258,29 @@ static int write_tree(void *context, struct json_out *json) {
 int view_logs_call(struct view_logs *logs, size_t number, uint64_t id, double at, struct view_answer *answer) {
     // A double is not exact to the nanosecond in a long run.
     enum { BEFORE_NS = 1000 };
-    RETURN_IF(number >= logs->count, ERR_NOTHING);
-    struct view_log *log = &logs->log[number];
-    struct tree tree = {.log = log->source.requests.log, .id = id};
+    struct view_log *log = find(logs, number);
+    RETURN_IF(!log, ERR_NOTHING);
+    struct tree tree = {.log = log->requests.log, .id = id};
     RETURN_IF(!to_ns(at, &tree.at_ns), ERR_USAGE);
     tree.at_ns -= BEFORE_NS;
     pthread_mutex_lock(&log->requesting);
     int code = json_out_memory(&answer->text, &answer->len, write_tree, &tree);
     pthread_mutex_unlock(&log->requesting);
     return code;
+}
+
+int view_logs_query(struct view_logs *logs, size_t number, const char *text, struct view_answer *answer) {
+    struct view_log *log = find(logs, number);
+    RETURN_IF(!log, ERR_NOTHING);
+    pthread_mutex_lock(&log->requesting);
+    int code = view_question(log->requests.log, text, answer);
+    pthread_mutex_unlock(&log->requesting);
+    return code;
+}
+
+int view_logs_sql(struct view_logs *logs, size_t number, const char *statement, const struct view_asker *asker,
+                  struct view_answer *answer) {
+    struct view_log *log = find(logs, number);
+    RETURN_IF(!log, ERR_NOTHING);
+    return view_statements_run(log->statements, statement, asker, answer);
 }

@@ -2,30 +2,23 @@
 // All answers are JSON in memory from malloc.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "summary/summary.h"
+#include "base/problem.h"
+#include "view/statements.h"
 
 struct view_logs;
 
-struct view_answer {
-    char *text;
-    size_t len;
-};
+// Starts the thread that reads. Nothing stops it: it and its memory live until the process ends. 0 or -errno.
+int view_logs_start(struct view_logs **logs);
 
-// One log, opened twice: a struct log serves one thread at a time.
-struct view_source {
-    struct summary_source requests; // answers requests while and after the log is read
-    struct summary_source reader;   // for the reading thread, which closes it
-};
+// Opens a log and has it read. Returns its number, from 0, or a negative code with the reason.
+int view_logs_add(struct view_logs *logs, const char *path, struct problem *problem);
 
-// Starts to read the logs. Copies the sources; what they point to must stay valid. Nothing stops it: the thread and its
-// memory live until the process ends. 0 or -errno.
-int view_logs_start(struct view_logs **logs, const struct view_source *sources, size_t count);
-
-// {"logs": ["name", ...]}
-int view_logs_names(const struct view_logs *logs, struct view_answer *answer);
+// {"logs": ["name", ...]}, and "lab": true if the server has one.
+int view_logs_names(struct view_logs *logs, bool has_lab, struct view_answer *answer);
 
 // Any thread may call these. They return 0, ERR_NOTHING for a log or call that does not exist, ERR_USAGE for numbers
 // that make no sense, or another code.
@@ -33,3 +26,7 @@ int view_logs_data(struct view_logs *logs, size_t number, struct view_answer *an
 int view_logs_timeline(struct view_logs *logs, size_t number, double from, double to, uint64_t width,
                        struct view_answer *answer);
 int view_logs_call(struct view_logs *logs, size_t number, uint64_t id, double at, struct view_answer *answer);
+// If these fail, the answer may say why.
+int view_logs_query(struct view_logs *logs, size_t number, const char *text, struct view_answer *answer);
+int view_logs_sql(struct view_logs *logs, size_t number, const char *statement, const struct view_asker *asker,
+                  struct view_answer *answer);

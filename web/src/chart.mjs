@@ -89,8 +89,8 @@ function defaults() {
 }
 
 // build(width) returns the option of ECharts. The message, below the title, says what the chart shows, also to readers
-// who cannot see it.
-export function figure({ id, title, message, height, build, controls, legend, label }) {
+// who cannot see it. A chart that is kept stays when the page shows another log.
+export function figure({ id, title, message, height, build, controls, legend, label, isKept = false }) {
     const place = h('div', {
         class: 'chart',
         id: `chart-${id}`,
@@ -98,7 +98,7 @@ export function figure({ id, title, message, height, build, controls, legend, la
         'aria-label': `${label ?? title}. ${message}`,
     });
     place.style.height = `${height}px`;
-    const entry = { place, build, chart: null, starts: [] };
+    const entry = { place, build, isKept, chart: null, starts: [] };
     const text = h('p', { class: 'message' }, unbroken(message));
     const element = h(
         'figure',
@@ -132,12 +132,13 @@ export function figure({ id, title, message, height, build, controls, legend, la
 }
 
 export function forgetCharts() {
-    for (const { place, chart } of drawn.values()) {
+    for (const [id, { place, chart, isKept }] of drawn) {
+        if (isKept) continue;
         nearness.unobserve(place);
         sizes.unobserve(place);
         chart?.dispose();
+        drawn.delete(id);
     }
-    drawn.clear();
 }
 
 // Draws all charts, also those that the reader has not come near.

@@ -1,6 +1,7 @@
 // The findings, the most severe first.
 import { bar, button, h, section } from './dom.mjs';
 import { commandWords, count, percent, prose, ranges, seconds, shorten, unbroken } from './format.mjs';
+import { statementOf } from './statements.mjs';
 
 const severities = { high: 'High', medium: 'Medium', low: 'Low' };
 
@@ -43,7 +44,13 @@ function evidence(item, actions) {
     return h('li', {}, prose(item.text), marks.length > 0 && h('span', { class: 'marks' }, marks));
 }
 
-function card(finding, index, actions) {
+// Only a server can answer it.
+function question(finding, { server, actions }) {
+    const statement = server && statementOf(finding);
+    return statement && h('div', { class: 'more' }, button('Ask in SQL', () => actions.showSql(statement), { class: 'link' }));
+}
+
+function card(finding, index, shared) {
     return h(
         'article',
         { class: `finding ${finding.severity}`, id: `finding-${index}`, 'data-id': finding.id },
@@ -70,7 +77,7 @@ function card(finding, index, actions) {
         h(
             'ul',
             { class: 'evidence' },
-            finding.evidence.map((item) => evidence(item, actions)),
+            finding.evidence.map((item) => evidence(item, shared.actions)),
         ),
         h(
             'dl',
@@ -85,14 +92,14 @@ function card(finding, index, actions) {
                 h('dt', {}, 'Predicted'),
                 h('dd', {}, `saves ${seconds(finding.predicted_seconds)}`),
             ],
-            finding.command && [h('dt', {}, 'To check'), h('dd', {}, command(finding.command))],
+            finding.command && [h('dt', {}, 'To check'), h('dd', {}, command(finding.command), question(finding, shared))],
         ),
     );
 }
 
 const firstShown = 6;
 
-export function findingsSection(document, { actions }) {
+export function findingsSection(document, shared) {
     const findings = document.findings ?? [];
     if (findings.length === 0) {
         return section(
@@ -101,7 +108,7 @@ export function findingsSection(document, { actions }) {
             h('p', { class: 'quiet' }, 'Nothing stands out: no known pattern costs time here.'),
         );
     }
-    const cards = findings.map((finding, index) => card(finding, index, actions));
+    const cards = findings.map((finding, index) => card(finding, index, shared));
     const rest = cards.slice(firstShown);
     return section(
         'findings',

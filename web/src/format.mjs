@@ -109,3 +109,18 @@ export function ranges(numbers) {
     }
     return parts.length > 8 ? `${parts.slice(0, 8).join(', ')} … (${count(numbers.length)})` : parts.join(', ');
 }
+
+// UTF-8. Bytes of names that are not UTF-8 arrived as U+DC80 to U+DCFF and become themselves again.
+export function toBytes(text) {
+    const encoder = new TextEncoder();
+    const parts = text.split(/([\udc80-\udcff]+)/u).map((part, index) =>
+        index % 2 ? Uint8Array.from(part, (unit) => unit.charCodeAt(0) - 0xdc00) : encoder.encode(part),
+    );
+    const bytes = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));
+    let at = 0;
+    for (const part of parts) {
+        bytes.set(part, at);
+        at += part.length;
+    }
+    return bytes;
+}

@@ -294,6 +294,29 @@ function devicesOf(devices) {
     ];
 }
 
+function mountsOf(mounts) {
+    if (!mounts?.length) return null;
+    const text = (title, key) => ({ title, cell: (mount) => mount[key] ?? '–', value: (mount) => mount[key] });
+    const path = (title, key) => ({
+        ...text(title, key),
+        cell: (mount) => h('span', { class: 'path' }, mount[key] ?? '–'),
+    });
+    return [
+        h('h3', {}, 'File systems'),
+        table(
+            [
+                { ...path('Mounted at', 'point'), heading: true },
+                text('Type', 'type'),
+                path('Source', 'source'),
+                path('Options', 'options'),
+                text('Host', 'host'),
+            ],
+            mounts,
+            { caption: 'The file systems that the job used' },
+        ).element,
+    ];
+}
+
 export function jobSection(document) {
     const { job } = document;
     return section(
@@ -303,6 +326,7 @@ export function jobSection(document) {
         timesFigure(job.ranks),
         lossesOf(job),
         coverageTable(job),
+        mountsOf(job.mounts),
         devicesOf(job.devices),
         processTable(job.busiest),
         hintsOf(job.files ?? []),

@@ -7,7 +7,7 @@ import { layerColour } from './theme.mjs';
 
 const maxCalls = 14;
 // From the program down to the disk.
-const order = ['netcdf', 'hdf5', 'pnetcdf', 'mpiio', 'stdio', 'posix', 'client', 'net', 'server', 'disk'];
+export const order = ['netcdf', 'hdf5', 'pnetcdf', 'mpiio', 'stdio', 'posix', 'client', 'net', 'server', 'disk'];
 
 function layersOf(layers) {
     const found = new Set(layers.ranks.flatMap((rank) => rank.layers.map(({ layer }) => layer)));
@@ -92,7 +92,7 @@ function buildRanks(layers, kind, nameOf) {
             ),
         ),
         yAxis: barAxis(labels),
-        series: layerBars(names, kind, 22, (name) => layers.ranks.map((rank) => find(rank, name)?.[kind] ?? 0)),
+        series: layerBars(names, kind, 22, (name) => layers.ranks.map((rank) => Math.max(0, find(rank, name)?.[kind] ?? 0))),
     };
 }
 
@@ -113,9 +113,9 @@ function rankMessage({ ranks }, names) {
     return `${text} ${capital(names.of(ranks[most]))} spends the most: ${much}.`;
 }
 
-function ranksFigure(layers, names) {
+export function ranksFigure(layers, names, id = 'layers-ranks') {
     return kindFigure({
-        id: 'layers-ranks',
+        id,
         title: `Time per layer and ${names.word}`,
         message: rankMessage(layers, names),
         height: Math.min(760, 80 + layers.ranks.length * rowHeight(layers.ranks.length)),
@@ -244,7 +244,7 @@ function treeRows(call) {
             'tr',
             {},
             name,
-            h('td', {}, row.layer),
+            h('td', {}, row.server === undefined ? row.layer : `${row.layer} ${row.server}`),
             h('td', { class: 'wide' }, span(row, root)),
             h('td', { class: 'number' }, seconds(row.start - root.start)),
             h('td', { class: 'number' }, seconds(row.duration)),

@@ -7,12 +7,16 @@ import { filesSection } from './files.mjs';
 import { findingsSection } from './findings.mjs';
 import { baseName, commandLine, percent, shorten } from './format.mjs';
 import { jobSection } from './job.mjs';
+import { labSection } from './lab.mjs';
 import { layersSection } from './layers.mjs';
 import { librariesSection } from './libraries.mjs';
 import { processNames } from './names.mjs';
 import { phasesSection } from './phases.mjs';
 import { predictionsSection } from './predictions.mjs';
+import { querySection } from './query.mjs';
 import { followDocument, serverOf } from './server.mjs';
+import { sqlSection } from './sql.mjs';
+import { stackSection } from './stack.mjs';
 import { summarySection } from './summary.mjs';
 import { setPrinting, startTheme, switchTheme, theme } from './theme.mjs';
 import { timelineSection } from './timeline.mjs';
@@ -22,11 +26,14 @@ const main = h('main', { id: 'main', tabindex: '-1' });
 const links = h('nav', { 'aria-label': 'Sections' });
 const choices = h('div', { class: 'logs' });
 const name = h('span', { class: 'log-name' });
+// What is shown of a log. With a lab, that is above it and stays.
+let place = main;
 
 // Actions connect the parts of the page: each section adds its own, and others call them.
 function context(document, server) {
     const nothing = () => {};
-    return { server, names: processNames(document), actions: { zoomTo: nothing, showPhase: nothing, showFile: nothing, showCall: nothing } };
+    const actions = { zoomTo: nothing, showPhase: nothing, showFile: nothing, showCall: nothing, showSql: nothing, showQuery: nothing };
+    return { server, names: processNames(document), actions };
 }
 
 // The program and its arguments, without the launcher.
@@ -48,9 +55,12 @@ const makers = [
     phasesSection,
     librariesSection,
     layersSection,
+    stackSection,
     collectivesSection,
     filesSection,
     predictionsSection,
+    querySection,
+    sqlSection,
     jobSection,
 ];
 
@@ -106,7 +116,7 @@ const early = [summarySection, timelineSection, jobSection];
 function show(document, server, all = [document]) {
     if (document.version !== version) {
         replace(
-            main,
+            place,
             h('p', { class: 'note' }, `This page shows documents of version ${version}, not ${document.version}.`),
         );
         return;
@@ -118,7 +128,7 @@ function show(document, server, all = [document]) {
     const wanted = document.pending === undefined ? makers : early;
     const [summary, ...others] = wanted.map((maker) => make(maker, document, shared));
     replace(
-        main,
+        place,
         headline(document),
         pendingNote(document),
         summary,
@@ -133,40 +143,79 @@ function show(document, server, all = [document]) {
     );
     showLinks();
     page.actions = shared.actions;
+    if (document.pending === undefined) followLink(shared);
 }
 
-async function showServed(logs) {
-    const documents = Array(logs.length).fill(null);
-    let chosen = 0;
-    const finished = () => documents.filter((document) => document && document.pending === undefined);
-    const showChosen = () => documents[chosen] && show(documents[chosen], serverOf(chosen), finished());
-    if (logs.length > 1) {
+// What follows # may be a question: somebody sent the link. It is asked once.
+let followed = null;
+const linked = () => new URLSearchParams(location.hash.slice(1));
+
+function followLink({ server, actions }) {
+    const link = linked();
+    if (!server || Number(link.get('log') ?? 0) !== server.log || followed === location.hash) return;
+    followed = location.hash;
+    if (link.has('query')) actions.showQuery(link.get('query'));
+    else if (link.has('sql')) actions.showSql(link.get('sql'));
+}
+
+// The logs of a server. There may be more of them later: the lab makes some.
+function showServed({ logs, lab }) {
+    const names = [...logs];
+    const documents = [];
+    const wanted = Number(linked().get('log') ?? 0);
+    let chosen = wanted in names ? wanted : 0;
+    let beside = null; // in a lab: the log that the chosen one is compared with
+    let reading = Promise.resolve();
+    const isRead = (document) => document && document.pending === undefined;
+    const compared = () => (lab ? (beside === null ? [] : [documents[beside], documents[chosen]]) : documents).filter(isRead);
+    const showChosen = () => {
+        if (documents[chosen]) show(documents[chosen], serverOf(chosen), compared());
+    };
+    const open = (at, other = null) => {
+        chosen = at;
+        beside = other;
+        showChoices();
+        showChosen();
+    };
+    const showChoices = () =>
+        names.length > 1 &&
         replace(
             choices,
             select(
                 'Log',
-                logs.map((log, at) => [at, shorten(log, 40)]),
-                0,
-                (at) => {
-                    chosen = at;
-                    showChosen();
-                },
+                names.map((log, at) => [at, shorten(log, 40)]),
+                chosen,
+                (at) => open(at),
             ),
         );
-    }
     const follow = (at) =>
         followDocument(at, (document) => {
             documents[at] = document;
-            if (at === chosen || finished().length > 1) showChosen();
+            if (at === chosen || (lab ? at === beside : compared().length > 1)) showChosen();
+        }).catch((error) => {
+            replace(place, h('p', { class: 'note' }, `${names[at]} cannot be shown: ${error.message}`));
         });
     // In turn: the server reads one log at a time.
-    for (const at of logs.keys()) {
-        try {
-            await follow(at);
-        } catch (error) {
-            replace(main, h('p', { class: 'note' }, `${logs[at]} cannot be shown: ${error.message}`));
+    const add = (at) => {
+        reading = reading.then(() => follow(at));
+    };
+    showChoices();
+    for (const at of names.keys()) add(at);
+    if (lab) showLab({ names, add, open, documentOf: (at) => documents[at], chosen: () => (chosen in names ? chosen : null) });
+}
+
+// Each log that is made is shown, beside the one before; after a reload that is the last one.
+function showLab({ names, add, open, documentOf, chosen }) {
+    const showLog = (at, name, before) => {
+        if (!(at in names)) {
+            names[at] = name;
+            add(at);
         }
-    }
+        if (!linked().has('log')) open(at, before);
+    };
+    place = h('div', { class: 'document' });
+    replace(main, labSection({ openLog: open, documentOf, chosen, onLog: showLog }), place);
+    showLinks();
 }
 
 function frame() {
@@ -206,5 +255,5 @@ startTheme();
 frame();
 const given = (id) => JSON.parse(document.getElementById(id).textContent);
 const server = given('ioseer-server');
-if (server) showServed(server.logs);
+if (server) showServed(server);
 else show(given('ioseer-data'), null);

@@ -8,6 +8,7 @@
 
 #include "base/program_file.h"
 #include "base/settings.h"
+#include "fmt/spill.h"
 #include "rec/link/link.h"
 #include "rec/shims.h"
 #include "rec/symbols.h"
@@ -25,14 +26,18 @@ struct real_functions real = {REAL_FUNCTIONS(FILL, FILL)};
 
 // The options name this symbol, so that the recorder is linked even if the program calls none of its functions. The
 // note tells whoever starts the program that it records itself (base/program_file.h).
-extern const char ioseer_linked;
+extern const uint32_t ioseer_linked[3];
+_Static_assert(PROGRAM_NOTE_VERSION == SPILL_VERSION, "the note says what the recorder writes");
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+#define NOTE_TYPE TEXT(PROGRAM_NOTE_VERSION)
 __asm__(".pushsection .note.ioseer, \"a\", %note\n"
         ".balign 4\n"
-        ".long 2f - 1f, 0, " PROGRAM_NOTE_TYPE "\n"
-        "1:  .asciz \"" PROGRAM_NOTE_OWNER "\"\n"
-        "2:  .balign 4\n"
         ".globl ioseer_linked\n"
         "ioseer_linked:\n"
+        ".long 2f - 1f, 0, " NOTE_TYPE "\n"
+        "1:  .asciz \"" PROGRAM_NOTE_OWNER "\"\n"
+        "2:  .balign 4\n"
         ".popsection\n");
 
 static int find_preload(struct dl_phdr_info *info, size_t bytes, void *found) {
@@ -50,10 +55,18 @@ static int find_preload(struct dl_phdr_info *info, size_t bytes, void *found) {
 
 static bool has_preload(struct link_map *map) { return dl_iterate_phdr(find_preload, map); }
 
+// Whether the job's ioseer reads what this recorder writes. If not, it follows the program.
+static bool is_readable(void) {
+    const char *version = getenv(SETTING_SPILL_VERSION);
+    return !version || strtoul(version, NULL, 10) == ioseer_linked[2];
+}
+
 // A program that gains rights by its start must not write files where its user wants them.
 bool real_resolve(void) {
-    return !has_preload(&(struct link_map){0}) && !getauxval(AT_SECURE) && !getenv(SETTING_FOLLOW_ALL);
+    return is_readable() && !has_preload(&(struct link_map){0}) && !getauxval(AT_SECURE) && !getenv(SETTING_FOLLOW_ALL);
 }
+
+const char *real_path(void) { return NULL; }
 
 static long missing(void) { return -ENOSYS; }
 

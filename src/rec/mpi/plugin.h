@@ -91,12 +91,12 @@ MPI_RARE uint64_t plugin_now_ns(void);
 
 static inline uint64_t plugin_now(void) {
     if (UNLIKELY(plugin.event_clock_uses_ns)) return plugin_now_ns();
-    return cpu_counter() >> EVENT_CLOCK_COUNTER_SHIFT;
+    return cpu_counter() >> CPU_COUNTER_SHIFT;
 }
 
 // The time of communication is a difference: the counter is shifted after the subtraction.
 static inline uint64_t plugin_now_unshifted(void) {
-    if (UNLIKELY(plugin.event_clock_uses_ns)) return plugin_now_ns() << EVENT_CLOCK_COUNTER_SHIFT;
+    if (UNLIKELY(plugin.event_clock_uses_ns)) return plugin_now_ns() << CPU_COUNTER_SHIFT;
     return cpu_counter();
 }
 
@@ -122,7 +122,7 @@ MPI_SHIM void mpi_enter_comm(struct mpi_probe *p) {
 
 MPI_SHIM void mpi_end_comm(struct thread *thread, enum stream_comm_kind kind, uint64_t bytes, uint64_t now) {
     struct stream_comm *comm = &thread->comm[kind];
-    comm->units += (now - thread->comm_start) >> EVENT_CLOCK_COUNTER_SHIFT;
+    comm->units += (now - thread->comm_start) >> CPU_COUNTER_SHIFT;
     comm->count++;
     comm->bytes += bytes;
     thread->outside_mpi = true;

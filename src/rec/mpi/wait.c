@@ -67,7 +67,7 @@ void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int count, const int *in
     struct mpi_wait *wait = p->wait;
     (void)call;
     uint64_t end = plugin_now_unshifted();
-    uint64_t call_time = (end - p->thread->comm_start) >> EVENT_CLOCK_COUNTER_SHIFT;
+    uint64_t call_time = (end - p->thread->comm_start) >> CPU_COUNTER_SHIFT;
     plugin.core->emit_leave(p->thread, &p->frame);
     for (int i = 0; i < count; i++) {
         int index = indices ? indices[i] : i;

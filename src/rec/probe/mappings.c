@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "fmt/fields.h"
 #include "rec/asking.h"
@@ -133,7 +134,7 @@ static uintptr_t later(uintptr_t a, uintptr_t b) { return a > b ? a : b; }
 static uintptr_t earlier(uintptr_t a, uintptr_t b) { return a < b ? a : b; }
 
 static bool add_area(void *context, const struct smaps_area *area) {
-    const uintptr_t page_bytes = 4096;
+    const uintptr_t page_bytes = (uintptr_t)getpagesize();
     struct estimate *e = context;
     if (area->start >= e->end) return false;
     if (area->end <= e->start || !area->resident) return true;
@@ -161,21 +162,22 @@ static void count_missed(const struct estimate *e) {
 
 // The kernel walks all pages of the process for this. Programs that map and unmap all the time must not wait for it: it
 // takes at most a fiftieth of their time, after the first ten milliseconds, and ends after a hundred. The others are
-// counted. The caller has claimed its thread.
+// counted. It is processor time, so that a busy machine does not change the result. The caller has claimed its thread.
 static bool estimate(struct estimate *e) {
-    enum { FIRST_UNITS = 2000000, MOST_UNITS = 10 * FIRST_UNITS, PART_OF_TIME = 50 };
+    enum { FIRST_NS = 10000000, MOST_NS = 10 * FIRST_NS, PART_OF_TIME = 50 };
     PER_PROCESS static _Atomic uint32_t walking;
-    PER_PROCESS static uint64_t spent_units;
+    PER_PROCESS static uint64_t spent_ns;
     PER_PROCESS static uint32_t spent_generation;
     bool known = false;
     if (atomic_load(&mapping_count) == 0) return true;
     if (spin_try(&walking)) {
-        uint64_t now = event_clock_now();
-        if (spent_generation != recorder.generation) spent_units = 0;
+        uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        uint64_t run_ns = clock_ns(CLOCK_MONOTONIC) - recorder.spill->start.mono_ns;
+        if (spent_generation != recorder.generation) spent_ns = 0;
         spent_generation = recorder.generation;
-        known = spent_units <= FIRST_UNITS + (now - recorder.spill->start.units) / PART_OF_TIME;
-        known = known && smaps_walk(add_area, e, now + MOST_UNITS);
-        spent_units += event_clock_now() - now;
+        known = spent_ns <= FIRST_NS + run_ns / PART_OF_TIME;
+        known = known && smaps_walk(add_area, e, begin_ns + MOST_NS);
+        spent_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
         spin_unlock(&walking);
     }
     if (!known) count_missed(e);

@@ -26,7 +26,7 @@ static void *choose(void *const *next, const void *shim) {
 #define CHOICE(name)                                                                                                   \
     void *choose_##name(void) __attribute__((used, visibility("hidden")));                                             \
     void *choose_##name(void) { return choose((void *const *)&real.name, (const void *)shim_##name); }                 \
-    CPU_SWITCH(name, choose_##name)
+    __asm__(CPU_FUNCTION(name, CPU_SWITCH_TO("choose_" #name)))
 
 struct message {
     struct probe p;

@@ -82,7 +82,8 @@ void followed_begin(struct followed *process) {
     current_thread = NULL;
     if (handles_init() == 0 && files_init() == 0 && spill_create() == 0) {
         process->has_spill = true;
-        process_info_start(VIA_PTRACE);
+        process_info_start(VIA_PTRACE, process->is_joined);
+        process->is_joined = false; // what it executes later is seen from its beginning
         return;
     }
     process->is_recorded = false;

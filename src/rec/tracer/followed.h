@@ -16,6 +16,7 @@ struct followed {
     unsigned tasks;      // threads that live
     bool is_recorded;    // no recorder was loaded into it
     bool has_spill;      // its record has begun
+    bool is_joined;      // it ran already, and its record has not begun
     uint32_t generation; // 0: it began with exec, 1: with fork
     char *state;         // the recorder's variables, while the tracer has turned to another process
 };

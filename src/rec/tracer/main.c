@@ -4,6 +4,8 @@
 // wants to see (seccomp) and executes the program: all other calls run at full speed. The program sees nothing of this:
 // the tracer is neither its child nor in its session, and has none of its descriptors. If anything fails, the program
 // runs all the same.
+//
+// With FOLLOWER_JOINS it is itself the tracer, of processes that run already.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -19,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,12 +30,6 @@
 #include "rec/tracer/followed.h"
 #include "rec/tracer/trace.h"
 #include "rec/tracer/traced_call.h"
-
-#if defined(__x86_64__)
-enum { OWN_ARCHITECTURE = AUDIT_ARCH_X86_64 };
-#elif defined(__aarch64__)
-enum { OWN_ARCHITECTURE = AUDIT_ARCH_AARCH64 };
-#endif
 
 enum { PATIENCE_MS = 5000 }; // for the tracer to attach
 
@@ -106,7 +103,7 @@ static size_t make_filter(struct sock_filter *filter) {
     const unsigned load = BPF_LD | BPF_W | BPF_ABS, equal = BPF_JMP | BPF_JEQ | BPF_K, give = BPF_RET | BPF_K;
     const struct sock_filter pass = BPF_STMT(give, SECCOMP_RET_ALLOW), stop = BPF_STMT(give, SECCOMP_RET_TRACE);
     size_t len = add(filter, 0, (struct sock_filter)BPF_STMT(load, offsetof(struct seccomp_data, arch)));
-    len = add(filter, len, (struct sock_filter)BPF_JUMP(equal, OWN_ARCHITECTURE, 1, 0));
+    len = add(filter, len, (struct sock_filter)BPF_JUMP(equal, CPU_AUDIT, 1, 0));
     len = add(filter, len, pass);
     len = add(filter, len, (struct sock_filter)BPF_STMT(load, offsetof(struct seccomp_data, nr)));
     for (unsigned number = 0; number < TRACED_CALLS; number++) {
@@ -136,7 +133,40 @@ static bool set_filter(void) {
            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) == 0;
 }
 
+// --- processes that run already
+
+static void stop(int number) {
+    (void)number;
+    const struct itimerval again = {.it_interval.tv_usec = 20000, .it_value.tv_usec = 20000};
+    trace_stop();
+    setitimer(ITIMER_REAL, &again, NULL); // it may be just about to wait
+}
+
+// Ends with the recording: by a signal, after a time, or with the process that started it. Returns an errno.
+static int join(char **arguments) {
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM};
+    double seconds = atof(arguments[0]);
+    struct itimerval limit = {.it_value.tv_sec = (time_t)seconds};
+    limit.it_value.tv_usec = (suseconds_t)((seconds - (double)limit.it_value.tv_sec) * 1e6);
+    sigset_t none;
+    sigemptyset(&none);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        sigaction(ends[i], &(struct sigaction){.sa_handler = stop}, NULL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (followed_init() < 0) return EINVAL;
+    for (char **pid = arguments + 1; *pid; pid++) {
+        int code = trace_join(atoi(*pid));
+        if (code < 0) return -code;
+    }
+    if (chdir("/") == 0) close_all();
+    if (seconds > 0) setitimer(ITIMER_REAL, &limit, NULL);
+    trace_run();
+    return 0;
+}
+
 int main(int argc, char **argv) {
+    if (argc > FOLLOWER_COUNT && !strcmp(argv[FOLLOWER_PATH], FOLLOWER_JOINS)) return join(argv + FOLLOWER_COUNT);
     int count = argc > FOLLOWER_COUNT ? atoi(argv[FOLLOWER_COUNT]) : -1;
     if (count < 0 || count > argc - FOLLOWER_FIRST) return 2;
     const char *path = argv[FOLLOWER_PATH];

@@ -1,11 +1,14 @@
 #include "rec/tracer/trace.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
+#include <linux/audit.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -37,6 +40,8 @@ struct task {
 };
 
 static struct task *bucket[BUCKETS];
+static bool joins; // processes without a filter
+static volatile sig_atomic_t is_stopped;
 
 // --- the tables
 
@@ -87,7 +92,7 @@ static uint64_t base_of(const struct start *start, const Elf64_Phdr *segment, ui
     return 0;
 }
 
-// Whether the recorder is linked into the program.
+// Whether the recorder is linked into the program. One of another version is off.
 static bool is_linked(const struct start *start) {
     Elf64_Phdr segment[32];
     char notes[PROGRAM_NOTE_BYTES];
@@ -97,7 +102,7 @@ static bool is_linked(const struct start *start) {
     for (uint64_t i = 0; i < count; i++) {
         size_t bytes = segment[i].p_filesz < sizeof notes ? segment[i].p_filesz : sizeof notes;
         if (segment[i].p_type == PT_NOTE && tracer_read(notes, (long)(base + segment[i].p_vaddr), bytes) &&
-            program_file_is_linked(notes, bytes))
+            program_file_recorder(notes, bytes) == PROGRAM_NOTE_VERSION)
             return true;
     }
     return false;
@@ -173,11 +178,22 @@ static void finish_call(struct task *task, long returned) {
 }
 
 static bool is_same_call(const struct task *task, const struct __ptrace_syscall_info *info) {
-    if ((long)info->seccomp.nr != task->number) return false;
+    if ((long)info->entry.nr != task->number) return false;
     for (int i = 0; i < 6; i++) {
-        if ((long)info->seccomp.args[i] != task->word[i]) return false;
+        if ((long)info->entry.args[i] != task->word[i]) return false;
     }
     return true;
+}
+
+static bool is_exec(uint64_t number) { return number == SYS_execve || number == SYS_execveat; }
+
+// What the filter decides for processes that have one; both kinds of stop begin with the same fields.
+static bool is_watched(const struct __ptrace_syscall_info *info) {
+    if (info->op == PTRACE_SYSCALL_INFO_SECCOMP) return info->seccomp.nr < TRACED_CALLS;
+    if (!joins || info->op != PTRACE_SYSCALL_INFO_ENTRY || info->arch != CPU_AUDIT) return false;
+    uint64_t number = info->entry.nr;
+    if (number >= TRACED_CALLS || (number == SYS_mmap && info->entry.args[3] & MAP_ANONYMOUS)) return false;
+    return traced_calls[number].before || is_exec(number);
 }
 
 // Returns whether the end of the call is of interest.
@@ -186,11 +202,11 @@ static bool begin_call(struct task *task) {
     struct __ptrace_syscall_info info;
     if (!process || !process->is_recorded) return false;
     if (ptrace(PTRACE_GET_SYSCALL_INFO, task->tid, sizeof info, &info) <= 0) return false;
-    if (info.op != PTRACE_SYSCALL_INFO_SECCOMP || info.seccomp.nr >= TRACED_CALLS) return false;
+    if (!is_watched(&info)) return false;
     followed_turn_to(process, task->tid);
     if (task->is_interrupted && is_same_call(task, &info)) return true;
     if (task->is_interrupted) finish_call(task, -EINTR);
-    task->call = &traced_calls[info.seccomp.nr];
+    task->call = &traced_calls[info.entry.nr];
     if (!task->call->before) {
         if (process->has_spill) followed_before_exec(); // the only calls without a probe in the filter
         return false;
@@ -200,8 +216,8 @@ static bool begin_call(struct task *task) {
     if (!task->thread) task->thread = followed_thread(task->tid);
     if (!task->thread) return false;
     current_thread = task->thread;
-    task->number = (long)info.seccomp.nr;
-    for (int i = 0; i < 6; i++) task->word[i] = (long)info.seccomp.args[i];
+    task->number = (long)info.entry.nr;
+    for (int i = 0; i < 6; i++) task->word[i] = (long)info.entry.args[i];
     task->probe = (struct probe){0};
     return task->call->before(&task->probe, task->word);
 }
@@ -305,7 +321,9 @@ static void handle_stop(struct task *task, int status) {
     unsigned long message = 0;
     switch (event) {
     case 0:
-        if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
+        if (WSTOPSIG(status) == (SIGTRAP | 0x80) && joins && !task->in_call) {
+            task->in_call = begin_call(task);
+        } else if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
             end_call(task);
         } else {
             pass_on = WSTOPSIG(status);
@@ -326,22 +344,75 @@ static void handle_stop(struct task *task, int status) {
         return;
     default: break;
     }
-    ptrace(task->in_call ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, 0, pass_on);
+    ptrace(task->in_call || joins ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, 0, pass_on);
 }
 
+static const long trace_options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACEFORK |
+                                  PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE;
+
 int trace_attach(pid_t pid) {
-    const long options = PTRACE_O_TRACESECCOMP | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT |
-                         PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE;
-    if (ptrace(PTRACE_SEIZE, pid, 0, options) < 0) return -errno;
+    if (ptrace(PTRACE_SEIZE, pid, 0, trace_options | PTRACE_O_TRACESECCOMP) < 0) return -errno;
     struct task *task = task_of(pid, NULL);
     if (!task || !task->process) return -ENOMEM;
     task->process->is_recorded = false; // it is ioseer-follow itself
     return 0;
 }
 
+// Those that are new; returns how many, or a negative code. A thread that ends meanwhile is none.
+static int join_threads(pid_t pid) {
+    char path[32];
+    int joined = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *dir = opendir(path);
+    if (!dir) return -errno;
+    const struct dirent *entry;
+    while ((entry = readdir(dir))) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (tid <= 0 || *place_of(tid) || ptrace(PTRACE_SEIZE, tid, 0, trace_options) < 0) continue;
+        if (!task_of(tid, NULL)) break;
+        ptrace(PTRACE_INTERRUPT, tid, 0, 0); // only a stopped thread can be told to stop at its calls
+        joined++;
+    }
+    closedir(dir);
+    return joined;
+}
+
+// Threads that a joined one makes are followed at once. So nothing is missing when no new ones are found.
+int trace_join(pid_t pid) {
+    joins = true;
+    if (*place_of(pid)) return 0; // named twice, or another one's child
+    if (ptrace(PTRACE_SEIZE, pid, 0, trace_options) < 0) return -errno;
+    struct task *task = task_of(pid, NULL);
+    if (!task || !task->process) return -ENOMEM;
+    ptrace(PTRACE_INTERRUPT, pid, 0, 0);
+    int joined;
+    while ((joined = join_threads(pid)) > 0) continue;
+    task->process->generation = 0;
+    task->process->is_joined = true;
+    followed_turn_to(task->process, pid);
+    followed_begin(task->process);
+    return joined < 0 ? joined : task->process->has_spill ? 0 : -EIO;
+}
+
+void trace_stop(void) { is_stopped = true; }
+
+static void leave_all(void) {
+    for (unsigned i = 0; i < BUCKETS; i++) {
+        for (const struct task *task = bucket[i]; task; task = task->next) {
+            if (!task->process || !task->process->has_spill) continue;
+            followed_turn_to(task->process, task->tid);
+            followed_end(task->process, EXIT_RUNNING, 0);
+        }
+    }
+}
+
 void trace_run(void) {
     for (;;) {
         int status;
+        if (is_stopped) {
+            leave_all();
+            return;
+        }
         pid_t tid = waitpid(-1, &status, __WALL);
         if (tid < 0 && errno == EINTR) continue;
         if (tid < 0) return;

@@ -70,7 +70,8 @@ static void make_file(const struct replay_file *file, int64_t bytes) {
     if (fd < 0) return;
     int code = write_all(fd, file, bytes);
     unrecorded_close(fd);
-    if (code || cpu_syscall(SYS_rename, path, file->path)) cpu_syscall(SYS_unlink, path);
+    if (code || cpu_syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, file->path, 0))
+        cpu_syscall(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
 static void make_folders(const struct runner *runner, const char *path) {
@@ -78,7 +79,7 @@ static void make_folders(const struct runner *runner, const char *path) {
     if (snprintf(folder, sizeof folder, "%s", path) >= (int)sizeof folder) return;
     for (char *slash = folder + strlen(runner->job->directory) + 1; (slash = strchr(slash, '/')); slash++) {
         *slash = 0;
-        cpu_syscall(SYS_mkdir, folder, 0700);
+        cpu_syscall(SYS_mkdirat, AT_FDCWD, folder, 0700);
         *slash = '/';
     }
 }
@@ -91,7 +92,7 @@ void found_make_late(const struct runner *runner, const struct replay_file *file
     if (bytes <= MODEL_CAME_LATER) bytes = MODEL_CAME_LATER - bytes;
     make_folders(runner, file->path);
     if (paths_has_files(&runner->paths, file->set, file->member))
-        cpu_syscall(SYS_mkdir, file->path, 0700);
+        cpu_syscall(SYS_mkdirat, AT_FDCWD, file->path, 0700);
     else
         make_file(file, bytes);
 }

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/cpu_syscall.h"
+#include "base/cpu.h"
 
 enum { UNRECORDED_FAR = 256 }; // the smallest number of duplicates: other descriptors are below
 

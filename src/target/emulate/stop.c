@@ -31,7 +31,7 @@ pid_t emulate_guard_of(const char *mount) {
 enum emulate_state emulate_state_of(const char *mount) {
     pid_t guard = emulate_guard_of(mount);
     if (!guard) return EMULATE_NONE;
-    int process = guard_open(guard);
+    int process = guard_open(guard, 0);
     if (process < 0) return EMULATE_DEAD;
     close(process);
     return EMULATE_SERVED;
@@ -40,7 +40,7 @@ enum emulate_state emulate_state_of(const char *mount) {
 int emulate_stop(const char *mount, bool force) {
     pid_t guard = emulate_guard_of(mount);
     RETURN_IF(!guard, ERR_NOTHING);
-    int process = guard_open(guard);
+    int process = guard_open(guard, 0);
     if (process < 0) return unmount(mount, true);
     int code = unmount_patiently(mount);
     if (code == -EBUSY && force) {

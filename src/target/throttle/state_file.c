@@ -9,17 +9,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/err.h"
+#include "base/io.h"
 
 static const char folder[] = "/run/ioseer";
 static const char name_start[] = "ioseer-";
 
-enum { FOLDER_TRIES = 100, RETRY_NS = 10000000 };
+enum { FOLDER_TRIES = 100 };
 
 // FNV-1a. The name must stay the same from one version of ioseer to the next.
 static uint64_t hash_of(const char *text) {
@@ -116,12 +115,7 @@ int throttle_state_claim(const struct throttle_state *state, int timeout_ms) {
     struct state_path path = path_of(state->name);
     int fd = open(path.text, O_RDONLY | O_CLOEXEC);
     RETURN_IF(fd < 0, errno == ENOENT ? ERR_NOTHING : -errno);
-    int64_t until_ns = clock_now_ns() + timeout_ms * INT64_C(1000000);
-    bool locked;
-    while (!(locked = flock(fd, LOCK_EX | LOCK_NB) == 0) && clock_now_ns() < until_ns) {
-        clock_sleep_until(clock_now_ns() + RETRY_NS);
-    }
-    if (locked && has_name(fd, path.text)) return fd;
+    if (io_lock(fd, timeout_ms) == 0 && has_name(fd, path.text)) return fd;
     close(fd);
     return ERR_NOTHING;
 }

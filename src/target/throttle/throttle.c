@@ -276,22 +276,13 @@ static void clean_up(void *context) {
     if (read_own_state(context, &state)) tear_down(&state);
 }
 
-// A keeper without its guard removes the target itself. Waits for that, because it could remove a new target at the
-// same place.
-static void await_keeper(const struct throttle_state *state) {
-    int keeper = guard_open(state->keeper);
-    if (keeper < 0) return;
-    guard_ends_within(keeper, END_MS);
-    close(keeper);
-}
-
 static void remove_dead(const struct throttle_state *state) {
-    int guard = guard_open(state->guard);
+    int guard = guard_open(state->guard, 0);
     if (guard >= 0) {
         close(guard);
         return;
     }
-    await_keeper(state);
+    guard_await_keeper(state->keeper, 0, END_MS);
     int claim = throttle_state_claim(state, END_MS);
     if (claim < 0) return;
     struct throttle_state now;
@@ -321,7 +312,7 @@ int throttle_stop(const char *mount, bool force) {
     int code = mounted ? unmount_patiently(mount) : 0;
     if (code == -EBUSY && force) code = unmount(mount, true);
     RETURN_IF(code < 0, code);
-    int process = guard_open(state.guard);
+    int process = guard_open(state.guard, 0);
     if (process < 0) {
         remove_dead(&state);
         return 0;
