@@ -3,13 +3,8 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "base/cpu.h"
 #include "fixture.h"
-
-#if defined(__aarch64__)
-#define OLDEST "GLIBC_2.17"
-#else
-#define OLDEST "GLIBC_2.2.5"
-#endif
 
 typedef ssize_t pwrite_function(int, const void *, size_t, off_t);
 typedef void *next_function(const char *);
@@ -34,7 +29,7 @@ static void by_name(void) {
 }
 
 static void by_version(void) {
-    if (case_symbol()) write_with((pwrite_function *)dlvsym(libc(), "pwrite", OLDEST));
+    if (case_symbol()) write_with((pwrite_function *)dlvsym(libc(), "pwrite", CPU_OLDEST_LIBC));
 }
 
 static void from_everywhere(void) { write_with((pwrite_function *)dlsym(RTLD_DEFAULT, "pwrite")); }

@@ -222,6 +222,19 @@ class Followed(harness.CommandLineTest):
             time.sleep(0.1)
         self.assertEqual(os.path.getsize(self.path('slow')), 30)
 
+    def test_a_follower_that_does_not_start(self):
+        """The command runs, and the log says that it ran unseen."""
+        for name in ('bin', 'lib', 'lib/ioseer'):
+            os.mkdir(self.path(name))
+        shutil.copy2(harness.IOSEER, self.path('bin/ioseer'))
+        shutil.copy2(os.path.join(harness.BUILD, 'src/rec/libioseer.so'), self.path('lib/ioseer'))
+        with open(self.path('lib/ioseer/ioseer-follow'), 'wb') as out:
+            os.chmod(out.fileno(), 0o755)
+        done = harness.run(self.path('bin/ioseer'), 'record', '-o', self.log, '--', self.program, cwd=self.folder)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        losses = self.json('info', '--json', self.log)['losses']
+        self.assertEqual([loss['text'] for loss in losses], ['ioseer-follow could not be started'])
+
     def test_under_a_debugger(self):
         if not shutil.which('strace'):
             self.skipTest('no strace')

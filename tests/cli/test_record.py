@@ -218,6 +218,16 @@ class Blame(harness.CommandLineTest):
                 self.expect_error(2, 'record', '-o', name, '--', 'touch', self.path('ran'))
                 self.assertEqual(os.listdir(self.folder), [])
 
+    def test_pack_names_the_log_after_the_directory(self):
+        self.record('true', options=('--keep-spill',))
+        spills, = (name for name in os.listdir(self.folder) if '.spill-' in name)
+        self.assertIn('/test.ioseer: is there already', self.expect_error(1, 'pack', self.path(spills)))
+        os.unlink(self.path('test.ioseer'))
+        self.expect(0, 'pack', '-q', self.path(spills) + '/')
+        self.expect(0, 'info', self.path('test.ioseer'))
+        os.rename(self.path(spills), self.path('spills'))
+        self.assertIn('-o LOG', self.expect_error(2, 'pack', self.path('spills')))
+
     def test_pack_of_a_file(self):
         with open(self.path('file'), 'wb'):
             pass
@@ -277,6 +287,62 @@ class Blame(harness.CommandLineTest):
             self.assertFalse(os.path.exists(self.path('it-ran')), name)
         harness.run(self.path('odd'), cwd=self.folder)  # it would run
         self.assertTrue(os.path.exists(self.path('it-ran')))
+
+
+class Only(harness.CommandLineTest):
+    """--layers and --classes: what is left out, what stays, and that no byte is forgotten."""
+
+    PROGRAM = """if True:
+        import os
+        fd = os.open('data', os.O_RDWR | os.O_CREAT)
+        for i in range(100):
+            os.pwrite(fd, b'x' * 1000, i * 1000)
+        os.fsync(fd)
+        for i in range(50):
+            os.pread(fd, 1000, i * 2000)
+        os.close(fd)
+        os.copy_file_range(os.open('data', os.O_RDONLY), os.open('copy', os.O_WRONLY | os.O_CREAT), 4096)
+    """
+
+    def recorded(self, *options):
+        log = self.record_python(self.PROGRAM, name=f'{len(os.listdir(self.folder))}.ioseer', options=options)
+        events = [one for one in self.json('dump', '--json', log) if (one['file'] or '').endswith(('/data', '/copy'))]
+        return log, events
+
+    def test_classes(self):
+        _, whole = self.recorded()
+        log, some = self.recorded('--classes', 'read,open')
+        wanted = [one for one in whole if one['class'] in ('read', 'open')]
+        self.assertEqual([(one['op'], one['offset'], one['result']) for one in some if one['class'] in ('read', 'open')],
+                         [(one['op'], one['offset'], one['result']) for one in wanted])
+        parents = {one['parent'] for one in some}
+        self.assertTrue(all(one['id'] in parents for one in some if one['class'] not in ('read', 'open')), some)
+        info = self.json('info', '--json', log)
+        self.assertEqual(info['job']['only'], 'classes read,open')
+        left = sum(part['bytes'] for part in info['coverage']['left_out']
+                   if part['direction'] == 'write' and part['reason'] == 'calls that were not to be recorded')
+        self.assertEqual(left, 100 * 1000 + 4096)
+        self.assertIn(b'Only       classes read,open', self.expect(0, 'info', log).stdout)
+
+    def test_layers(self):
+        log, some = self.recorded('--layers', 'stdio')
+        self.assertEqual(some, [])
+        coverage = self.json('info', '--json', log)['coverage']
+        self.assertGreater(coverage['read'], 0.9)
+        self.assertGreater(coverage['write'], 0.9)
+        self.assertFalse(any(record['file'].endswith('/data') for record in self.json('stats', '--json', log)['records']))
+
+    def test_counters_only(self):
+        _, whole = self.recorded()
+        log, _ = self.recorded('--no-trace', '--classes', 'write')
+        [counters] = [record['counters'] for record in self.json('stats', '--json', log)['records']
+                      if record['file'].endswith('/data')]
+        self.assertEqual((counters['POSIX_WRITES'], counters['POSIX_READS']), (100, 0))
+        self.assertEqual(sum(one['class'] == 'write' and one['file'].endswith('/data') for one in whole), 100)
+
+    def test_wrong_names(self):
+        self.expect_error(2, 'record', '--layers', 'disk', '--', 'true')
+        self.expect_error(2, 'record', '--classes', 'reading', '--', 'true')
 
 
 if __name__ == '__main__':

@@ -39,6 +39,26 @@ class Help(harness.CommandLineTest):
             for option in verb['options']:
                 self.assertEqual(letters.setdefault(option['name'], option['letter']), option['letter'], verb['name'])
 
+    def choices(self, verb, name):
+        return [o['argument'].split('|') for o in VERBS[verb]['options'] if o['name'] == name and o['choice'] == 'one'][0]
+
+    def test_choices_are_all_there_are(self):
+        self.assertEqual(self.choices('emulate', 'preset'),
+                         [preset['name'] for preset in self.json('emulate', '--presets', '--json')['presets']])
+        calls = self.json('doctor', '--calls', '--json')['calls']
+        self.assertEqual(set(self.choices('dump', 'class')), {call['class'] for call in calls})
+        self.assertEqual(set(self.choices('dump', 'layer')), {call['layer'] for call in calls})
+
+    def test_every_choice_is_taken(self):
+        """A log that is not there is another error than a value that is none."""
+        for verb, name in (('dump', 'layer'), ('dump', 'class'), ('phases', 'layer'), ('model', 'layer'), ('model', 'format'),
+                           ('report', 'format'), ('stats', 'sort'), ('stats', 'by')):
+            for value in self.choices(verb, name):
+                self.assertIn('No such file', self.expect_error(1, verb, f'--{name}', value, self.path('log')))
+            line = self.expect_error(2, verb, f'--{name}', 'nope', self.path('log'))
+            self.assertEqual(line, f'ioseer {verb}: --{name} nope: must be ' +
+                             ' or '.join(', '.join(self.choices(verb, name)).rsplit(', ', 1)))
+
     def test_version(self):
         self.assertRegex(self.expect(0, '--version').stdout.decode(), r'^ioseer \d+\.\d+\.\d+\n$')
 
@@ -110,6 +130,14 @@ class BadLogs(harness.CommandLineTest):
         self.expect_failures(self.path('folder'))
         for words in (('info', self.path('folder')), ('pack', '-o', self.path('log'), self.path('folder'))):
             self.assertTrue(self.expect_error(1, *words).endswith('folder: no spill files in it'))
+
+    def test_directory_with_a_bad_stack(self):
+        """Two things are wrong, and each has its own reason."""
+        os.mkdir(self.path('folder'))
+        with open(self.path('folder/bad.stack'), 'wb') as out:
+            out.write(bytes([255]) * 100)
+        self.assertTrue(self.expect_error(1, 'pack', '-q', '-o', self.path('log'), self.path('folder'))
+                        .endswith('folder: no spill files in it'))
 
     @harness.unittest.skipIf(os.geteuid() == 0, 'root may read everything')
     def test_unreadable(self):

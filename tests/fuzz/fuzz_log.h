@@ -28,7 +28,7 @@ static inline int fuzz_take_comm(const struct log_comm *comm, void *context) {
 static inline void fuzz_read_stats(struct log *log) { log_stats(log, NULL, fuzz_take_record, log); }
 
 static inline void fuzz_read_events(struct log *log) {
-    struct log_filter everything = {0};
+    struct log_filter everything = {.below = true};
     struct log_iter *iter;
     const struct log_event *event;
     if (log_iter_open(&iter, log, &everything) != 0) return;

@@ -62,6 +62,8 @@ RUNS = [
 if shutil.which(VIEWS[0]) and os.path.exists(VIEWS[-1]):
     RUNS.append(([], VIEWS))
 
+QUESTIONS = ['Latency Breakdown Inclusive [0–1] [1-10]', 'Latency Breakdown Exclusive 0', 'latency operation max 0,3,5-7 - [-] [1-3]',
+             'Thru. - - 0', 'Energy 13.5 10.2 [ 0 - 4 ]', 'Call [0']
 EXPRESSIONS = ('0', 'idP*8*rs - 2*rs', 'idP*rs + np*rs*(ph-1)', '(idP/4)*1024 + (idP%4)*-64', '((idP+np-1)/np)*rs')
 JSON_TEXTS = (
     b'{"a": [1, -2, 0.5e-3, 18446744073709551615, true, false, null, {}, []], "": "x"}',
@@ -128,6 +130,11 @@ def save_expressions(directory):
         save(directory, 'expr', number, struct.pack('<4q', 5, 16, 2, 4096) + text.encode())
 
 
+def save_questions(directory):
+    for number, text in enumerate(QUESTIONS):
+        save(directory, 'query', number, text.encode())
+
+
 def save_json_texts(directory):
     for number, text in enumerate(JSON_TEXTS):
         save(directory, 'json', number, text)
@@ -154,6 +161,27 @@ def save_datatypes(directory, number, records):
             save(directory, 'datatype', f'{number}-{at}', fields.string(7))
 
 
+def save_layouts(directory):
+    part = struct.pack('<IIQQIHH16sQQII', 0x0BD30BD0, 1, 1, 2, 1 << 20, 4, 0, b'flash', 1, 2, 0, 5)
+    head = struct.pack('<IIIHHQQ', 0x0BD60BD0, 80 + len(part), 1, 0, 1, 0, 0)
+    save(directory, 'conf', 'site', b'# logs\nlog_dir = /logs\r\n\nexclude=*/x\nbare\n')
+    save(directory, 'lustre', 'pool', part)
+    save(directory, 'lustre', 'parts', head + struct.pack('<IIQQIIQQ', 1, 16, 0, 1 << 30, 80, len(part), 0, 0) + part)
+
+
+def save_probes(directory):
+    """A client and a probe above the network, whose calls lie in those of fuzz_probe.c's process."""
+    start, tid = 1000000000, 77
+
+    def probe(number, server, parents):
+        head = struct.pack('<8sIHHII256s7Q', b'IOSPROB1', 1, number, server, 0, 1, b'', start, start, start, start, 0, len(parents), 0)
+        records = [struct.pack('<6QiIHHI', parent, start + 10 * i + 11, start + 10 * i + 14, 100 * i, 100, 1, 100, tid, 2, 0, 0)
+                   for i, parent in enumerate(parents)]
+        return head.ljust(384, b'\0') + b''.join(records)
+
+    save(directory, 'probe', 0, probe(1, 0xffff, [0] * 8) + probe(2, 0, [1 << 48 | i + 1 for i in range(8)]))
+
+
 def save_log(directory, number, log):
     """The log, what its blocks hold, and all of them as fuzz_blocks.c takes them."""
     pieces = b''
@@ -172,7 +200,10 @@ def save_log(directory, number, log):
 def main():
     directory = sys.argv[1]
     save_expressions(directory)
+    save_questions(directory)
     save_json_texts(directory)
+    save_layouts(directory)
+    save_probes(directory)
     with open(os.path.join(SOURCE, 'tests', 'model', 'every_key.json'), 'rb') as file:
         save(directory, 'model', 'every_key', file.read())
     for number, (options, command) in enumerate(RUNS):
@@ -182,6 +213,7 @@ def main():
                 with open(name, 'rb') as file:
                     spill = file.read(MAX_SPILL)
                 save(directory, 'spill', f'{number}-{at}', shortened(spill))
+                save(directory, 'live', f'{number}-{at}', shortened(spill))
                 save(directory, 'pack', f'{number}-{at}', folded(spill))
                 save_job(directory, number, os.path.join(os.path.dirname(name), 'job'))
             save_log(directory, number, log)

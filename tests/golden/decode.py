@@ -39,7 +39,8 @@ HAS_OFFSET, HAS_SIZE, RESULT_IS_SIZE, RESULT_IS_OFFSET, ASYNCHRONOUS, COLLECTIVE
 RUN, MOVE, RESIZE, EXTENDED = range(4)
 EVENT, SLOT, THREAD, BEGIN, REOPEN, LOST, COMMUNICATION, LEAVE, PARTNERS = range(9)
 COMMUNICATION_KINDS = ('synchronising', 'moving', 'completing')
-MPI_FEATURE, PARTNERS_FEATURE = 1, 2
+MPI_FEATURE, PARTNERS_FEATURE, BELOW_FEATURE = 1, 2, 4
+LAYERS_BELOW = ('client', 'net', 'server', 'disk')
 ORIGINS = ('unknown', 'world', 'self', 'dup', 'split', 'create', 'group', 'shared', 'topology', 'inter', 'merge', 'spawn',
            'connect')
 # Those that a file that cannot be opened gives.
@@ -63,7 +64,7 @@ MAX_OPEN = MAX_ATTRIBUTES = ATTRIBUTE_LIMIT = 32
 OTHER_FILE, CALL_TIME, PARENT_STREAM, PARENT_NUMBER, OWN_STREAM, OWN_NUMBER, TICK = 4, 5, 6, 7, 15, 16, 17
 PRINTED_ATTRIBUTES = {0: 'flags', 1: 'mode', 2: 'fd', 3: 'file_size', 8: 'whence', 9: 'pieces', 10: 'view_offset',
                       11: 'comm_size', 12: 'etype_bytes', 13: 'filetype_bytes', 14: 'filetype_extent',
-                      23: 'comm', 27: 'mapped_read', 28: 'mapped_dirty', 29: 'mapped_copied'}
+                      23: 'comm', 27: 'mapped_read', 28: 'mapped_dirty', 29: 'mapped_copied', 30: 'server'}
 SELECTION_NUMBER, DATASET_NUMBER, IS_COLLECTIVE = 24, 25, 26
 HAS_HINTS, HINTS_NUMBER, ETYPE, FILETYPE, MEMORY_TYPE = 18, 19, 20, 21, 22
 ACCESS_MODES = ('CREATE', 'RDONLY', 'WRONLY', 'RDWR', 'DELETE_ON_CLOSE', 'UNIQUE_OPEN', 'EXCL', 'APPEND', 'SEQUENTIAL')
@@ -182,7 +183,7 @@ def check_header(log, problems):
     _, min_reader, length, features = struct.unpack_from('<HHIQ', log, 8)
     if xxh64(log[:56]) != int.from_bytes(log[56:64], 'little'):
         problems.append('the header of the log is damaged')
-    elif min_reader > VERSION or features & ~(MPI_FEATURE | PARTNERS_FEATURE) or length != HEADER_BYTES:
+    elif min_reader > VERSION or features & ~(MPI_FEATURE | PARTNERS_FEATURE | BELOW_FEATURE) or length != HEADER_BYTES:
         raise NotALog('the log is of a newer version')
 
 
@@ -748,10 +749,10 @@ def described(event, block, process, call):
         'layer': call.layer, 'op': call.name, 'class': call.kind, 'file': process.file(slot.file),
         'offset': event.offset if call.traits & HAS_OFFSET else None,
         'size': event.size if call.traits & HAS_SIZE else None,
-        'result': result_of(event, call.traits), 'errno': event.error, 'tick': event.tick,
+        'result': result_of(event, call.traits), 'errno': event.error, 'tick': None if call.layer in LAYERS_BELOW else event.tick,
         'start': start / 1e9, 'duration': duration / 1e9,
         'collective': bool(call.traits & COLLECTIVE), 'line': process.call_site(slot.site),
-        'object': process.object(slot.file), 'via': process.via, 'selection': None,
+        'object': process.object(slot.file), 'via': 'probe' if call.layer in LAYERS_BELOW else process.via, 'selection': None,
     }
     if event.error:
         row['errno'], row['error'] = error_of(event, process, call)

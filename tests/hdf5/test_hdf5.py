@@ -205,17 +205,21 @@ class Hdf5Test(CommandLineTest):
         for row in info['objects']:
             for key in ('read', 'written'):
                 self.assertEqual(row['file_bytes_' + key], objects.get((row['object'], key), 0), row['object'])
-        self.check_call_tree(log, path_sums)
+        self.check_call_tree(log, path_sums, library['name'])
         text = self.expect(0, 'info', log).stdout.decode()
         self.assertRegex(text, rf'(?m)^  {layer} +all +{library["calls"]:,} ')
+        said = text[text.index(f'\n  {library["name"]} wrote '):text.index('\nLayers ')]
+        self.assertLessEqual(max(map(len, said.split('\n'))), 100)
         return library
 
-    def check_call_tree(self, log, path_sums):
+    def check_call_tree(self, log, path_sums, library):
         """The call tree of the report has each call under the calls around it, with the sums of all processes."""
         self.expect(0, 'report', '-q', '--json', '-o', self.path('report.json'), log)
         with open(self.path('report.json'), encoding='utf-8') as file:
             page = json.load(file)
         tree = page['layers']
+        took, = (text for text in page['summary']['sentences'] if text.startswith(f'The calls of {library} took'))
+        self.assertEqual(took.endswith('with its communication.'), page['job']['job']['mpi'] is not None)
         self.assertEqual({lane['pid'] for lane in page['timeline']['lanes']}, {row['pid'] for row in tree['ranks']})
         self.assertEqual(tree['call_tree_cut'], 0)
         path_of, found = {None: ()}, {}
@@ -254,7 +258,7 @@ class Hdf5Test(CommandLineTest):
             self.assertAlmostEqual(phase['duration'], max(times.values()), places=8)
         self.assertIn(b'4x256 of ', self.expect(0, 'phases', '--layer', 'hdf5', log).stdout)
         for verb in (('model',), ('diff', log)):
-            self.assertEqual(self.expect(2, *verb, '--layer', 'hdf5', log).stderr.count(b'only phases takes layers above MPI-IO'), 1)
+            self.assertEqual(self.expect(2, *verb, '--layer', 'hdf5', log).stderr.count(b'must be mpiio, posix or stdio'), 1)
 
     def check_counters(self, ranks, slabs, parallel):
         records = self.json('stats', '--json', self.path('log.ioseer'))['records']

@@ -123,14 +123,17 @@ class InstallTest(CommandLineTest):
         """What doctor says about each part of the installation."""
         checks = json.loads(self.ioseer(prefix, 'doctor', '--json', statuses=statuses))['checks']
         return {check['name']: check for check in checks
-                if check['name'] in ('library', 'recording', 'replay', 'MPICH', 'Open MPI')}
+                if check['name'] in ('library', 'recording', 'replay', 'stack', 'MPICH', 'Open MPI')}
 
     def check(self, prefix):
         for check in self.doctor(prefix).values():
             self.assertTrue(check['ok'], check)
         verbs = {os.path.splitext(name)[0] for name in os.listdir(os.path.join(SOURCE, 'doc', 'man'))}
-        pages = {os.path.splitext(name)[0] for name in os.listdir(os.path.join(prefix, 'share', 'man', 'man1'))}
+        pages = {os.path.splitext(name)[0] for section in ('man1', 'man5')
+                 for name in os.listdir(os.path.join(prefix, 'share', 'man', section))}
         self.assertEqual(pages, verbs)
+        for name in ('bash-completion/completions/ioseer', 'zsh/site-functions/_ioseer', 'fish/vendor_completions.d/ioseer.fish'):
+            self.assertTrue(os.path.getsize(os.path.join(prefix, 'share', name)))
         with self.subTest(program='static'):
             self.check_static(prefix)
         with self.subTest(program='linked'):

@@ -2,6 +2,7 @@
 """Programs that are linked with ioseer record themselves: by themselves without a dynamic loader, together with the
 preload library with one. Speaks TAP. The suite `oracle` compares static ones with strace, call by call."""
 import collections
+import json
 import os
 import shutil
 import subprocess
@@ -113,6 +114,26 @@ class Programs(LinkTest):
                       'int spill_create(void) { return 4; }\n')
         program = self.build('program.c', '-static', self.path('names.c'), '--', *flags())
         self.check(program, {'link'})
+
+    def test_other_version(self):
+        """A recorder whose files this ioseer cannot read is off, and its program is followed, whoever starts it."""
+        linked = self.build('program.c', '-static', '--', *flags(), name='linked')
+        with open(linked, 'rb') as file:
+            data = file.read()
+        note = b'\x07\0\0\0\0\0\0\0%sioseer\0'
+        self.assertEqual(data.count(note % b'\1\0\0\0'), 1)
+        with open(linked, 'wb') as file:
+            file.write(data.replace(note % b'\1\0\0\0', note % b'\x63\0\0\0'))
+        static = self.build('program.c', '-static', '--', name='static')
+        dynamic = self.build('program.c', '--', name='dynamic')
+        self.check(linked, {'ptrace'})
+        self.check(static, {'ptrace'}, '', linked, processes=2)
+        self.check(dynamic, {'preload', 'ptrace'}, '', linked, processes=2)
+        self.check(linked, {'preload', 'ptrace'}, '', dynamic, processes=2)
+        done = self.expect(0, 'record', '-o', self.path('log'), linked, cwd=self.folder)
+        self.assertIn(b'link it again', done.stderr)
+        checks = json.loads(self.expect(1, 'doctor', '--json', linked).stdout)['checks']
+        self.assertEqual([check['fix'] for check in checks if not check['ok']], ['link it again'])
 
     def test_doctor(self):
         program = self.build('program.c', '-static', '--', *flags())

@@ -1,6 +1,6 @@
 // What the tests of the page share: recording, reports, a browser, TAP.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const timeout = 60_000; // of any step in the browser, long enough for a busy ma
 export const folder = realpathSync(mkdtempSync(join(tmpdir(), 'ioseer-page-')));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
-function which(name) {
+export function which(name) {
     return (process.env.PATH ?? '')
         .split(':')
         .map((place) => join(place, name))
@@ -44,7 +44,7 @@ export function json(verb, log, ...words) {
 
 // --- logs
 
-const launchers = { mpich: ['mpiexec.mpich'], openmpi: ['mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe'] };
+export const launchers = { mpich: ['mpiexec.mpich'], openmpi: ['mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe'] };
 
 export const examples = {
     checkpoint: ['-s', '2', '-n', '16', '-b', '4096'],
@@ -104,6 +104,25 @@ export function report(log) {
     const page = log.replace(/\.ioseer$/, '.html');
     ioseer('report', '-o', page, log);
     return page;
+}
+
+// The address at which `ioseer view` serves the logs, until the test ends. What is not text is an option of spawn.
+export function serve(...words) {
+    const options = Object.assign({}, ...words.filter((word) => typeof word !== 'string'));
+    const logs = words.filter((word) => typeof word === 'string');
+    return new Promise((done, failed) => {
+        const server = spawn(ioseerPath, ['view', '--quiet', ...logs], { stdio: ['ignore', 'pipe', 'inherit'], ...options });
+        let printed = '';
+        server.stdout.on('data', (part) => {
+            printed += part;
+            const [found] = printed.match(/http:\/\/\S+\n/) ?? [];
+            if (found) done(found.trim());
+        });
+        server.on('exit', () => failed(new Error('ioseer view ended')));
+        server.unref();
+        server.stdout.unref();
+        process.on('exit', () => server.kill());
+    });
 }
 
 // --- the browser

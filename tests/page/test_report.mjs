@@ -233,6 +233,10 @@ async function checkJob(page, { info }) {
     const text = (await texts(page, '#job')).join(' ');
     assert.ok(text.includes(`${count(info.events)} events`), 'events');
     assert.ok(text.includes(info.job.command.join(' ')), 'command');
+    assert.ok(info.mounts.length > 0);
+    for (const { point, options } of info.mounts) {
+        assert.ok(text.includes(point) && text.includes(options), `mount at ${point}`);
+    }
     if (info.ranks?.length) {
         const { series } = await option(page, 'times', 'series');
         for (const [index, key] of ['io', 'communication', 'rest'].entries()) {

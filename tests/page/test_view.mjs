@@ -1,9 +1,6 @@
 // The page served by `ioseer view`: it requests what it shows, and shows logs side by side.
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import {
     assert,
-    build,
     ioseer,
     json,
     open,
@@ -12,28 +9,15 @@ import {
     recordExample,
     runTests,
     see,
+    serve,
     test,
     withoutWebGL,
 } from './harness.mjs';
 import { bytes, seconds } from './numbers.mjs';
 
-let server;
 let address;
 let page;
 let logs;
-
-function serve(...words) {
-    return new Promise((done, failed) => {
-        server = spawn(join(build, 'ioseer'), ['view', '--quiet', ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
-        let printed = '';
-        server.stdout.on('data', (part) => {
-            printed += part;
-            const [found] = printed.match(/http:\/\/\S+\n/) ?? [];
-            if (found) done(found.trim());
-        });
-        server.on('exit', () => failed(new Error('ioseer view ended')));
-    });
-}
 
 test('two logs are served', async () => {
     const first = recordExample('madbench') ?? recordExample('checkpoint');
@@ -113,10 +97,6 @@ test('nothing went wrong, and nobody else was asked', async () => {
     );
     assert.deepEqual(page.complaints, []);
     await page.close();
-    server.removeAllListeners('exit');
-    server.kill();
 });
-
-process.on('exit', () => server?.kill());
 
 await runTests();

@@ -124,7 +124,8 @@ LIBRARY_RANK_FAULTS = [
     ('shared-metadata', 'shared', 'shared-together', 'shared-alone'),
     ('independent', 'columns', 'columns-together', 'columns-rows'),
 ]
-OTHERS = {'slow-file'}  # test_findings.py: it needs two storages
+OTHERS = {'slow-file',  # test_findings.py: it needs two storages
+          'overloaded-server'}  # tests/stack/test_latency.py: it needs several servers
 
 
 def ids_in_the_code():

@@ -3,77 +3,44 @@
 import http.client
 import json
 import os
-import re
 import signal
 import socket
-import subprocess
+import threading
+import time
 
 import place
+import served
 from place import harness
+from served import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 60
+ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n'
 
 
-class ViewTest(harness.CommandLineTest):
-    @classmethod
-    def setUpClass(cls):
-        done = harness.ioseer('view', '/nonexistent')
-        if b'built without' in done.stderr:
-            raise harness.unittest.SkipTest(done.stderr.decode().strip())
-
+class ViewTest(served.ServedTest):
     def setUp(self):
         super().setUp()
         self.log = self.record_python(place.PROGRAM, self.folder)
         self.start(self.log)
 
-    def start(self, *logs):
-        self.server = subprocess.Popen([harness.IOSEER, 'view', '-q', *logs], stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE)
-        self.addCleanup(self.stop, self.server)
-        address = self.server.stdout.readline().decode()
-        found = re.fullmatch(r'http://127\.0\.0\.1:(\d+)/([0-9a-f]{32})/\n', address)
-        self.assertTrue(found, address or self.server.stderr.read())
-        self.port, self.token = int(found[1]), found[2]
+    def sql(self, statement, page=1, log=0):
+        """Status and answer of a statement."""
+        body = statement.encode('utf-8', 'surrogateescape')
+        status, headers, answer = self.ask(f'/{self.token}/sql/{log}?page={page}', 'POST', body)
+        return status, json.loads(answer)
 
-    def stop(self, server):
-        if server.poll() is None:
-            server.kill()
-        server.wait()
-        server.stdout.close()
-        server.stderr.close()
-
-    def ask(self, path, method='GET', body=None, **headers):
-        """Status, headers and body of an answer; the path is sent as it is."""
-        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=PATIENCE_SECONDS)
-        try:
-            connection.putrequest(method, path, skip_host='Host' in headers)
-            for name, value in headers.items():
-                connection.putheader(name.replace('_', '-'), value)
-            if body is not None:
-                connection.putheader('Content-Length', str(len(body)))
-            connection.endheaders(body)
-            answer = connection.getresponse()
-            return answer.status, answer.headers, answer.read()
-        finally:
-            connection.close()
-
-    def get(self, path):
-        status, headers, body = self.ask(f'/{self.token}/{path}')
-        self.assertEqual(status, 200, body)
-        return json.loads(body)
+    def begin_sql(self, statement, page):
+        """A connection with a statement under way."""
+        raw = socket.create_connection(('127.0.0.1', self.port), timeout=PATIENCE_SECONDS)
+        self.addCleanup(raw.close)
+        raw.sendall(f'POST /{self.token}/sql/0?page={page} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n'
+                    f'Content-Length: {len(statement)}\r\n\r\n{statement}'.encode())
+        return raw
 
     def document(self, number=0):
         while True:
             document = self.get(f'data/{number}')
             if 'pending' not in document:
                 return document
-
-    def refused(self, *words, **more):
-        status, headers, body = self.ask(*words, **more)
-        self.assertGreaterEqual(status, 400)
-        self.assertNotIn(self.token.encode(), body)
-        self.assertNotIn(b'/data', body)
-        return status
 
     def test_data_is_that_of_the_report(self):
         self.assertEqual(self.document(), self.json('report', '--format', 'json', self.log))
@@ -150,6 +117,128 @@ class ViewTest(harness.CommandLineTest):
         with socket.create_connection(('127.0.0.1', self.port)) as raw:
             raw.sendall(b'\0\xff nonsense\r\n\r\n')
         self.assertEqual(self.ask(path)[0], 200)  # it is still there
+
+    def test_statements_are_answered(self):
+        statement = "SELECT id, op, start, file, NULL AS missing, x'00ff' AS bytes FROM events WHERE class = 'write'"
+        status, answer = self.sql(statement)
+        self.assertEqual(status, 200, answer)
+        expected = self.json('query', '--json', self.log, '--sql', statement)
+        self.assertGreater(len(answer['rows']), 3)
+        self.assertEqual({'columns': answer['columns'], 'rows': answer['rows']}, expected)
+        self.assertEqual((answer['cut'], answer['seconds'] >= 0), (False, True))
+        self.assertEqual(self.get('tables'), self.json('query', '--tables', '--json')['tables'])
+        self.assertEqual(self.sql("SELECT 'naïve \udcff <' AS text")[1]['rows'], [['naïve \udcff <']])
+        self.assertEqual(self.sql('SELECT op FROM events WHERE false')[1]['columns'], ['op'])
+
+    def test_questions_become_statements(self):
+        def ask(text):
+            status, headers, body = self.ask(f'/{self.token}/query/0', 'POST', text.encode())
+            return status, json.loads(body)
+        status, answer = ask('Latency Breakdown Exclusive')
+        self.assertEqual((status, answer['stacked'], answer['unit']), (200, True, 'seconds'))
+        self.assertEqual(answer['sql'] + ';\n',
+                         harness.ioseer('query', '--show-sql', self.log, 'Latency Breakdown Exclusive').stdout.decode())
+        rows = self.sql(answer['sql'])[1]['rows']
+        self.assertEqual(rows, self.json('query', '--json', self.log, 'Latency Breakdown Exclusive')['rows'])
+        self.assertEqual(self.sql(answer['chart'])[1]['columns'], ['label', 'series', 'value'])
+        status, answer = ask('Latency Nothing')
+        self.assertEqual((status, answer['at']), (400, 8))
+        self.assertEqual(self.refused(f'/{"0" * 32}/query/0', 'POST', b'Call'), 403)
+        self.assertEqual(self.refused(f'/{self.token}/query/1', 'POST', b'Call'), 404)
+        self.assertEqual(self.refused(f'/{self.token}/query/0', 'POST', b'Call', Origin='http://evil.example'), 403)
+
+    def test_wrong_statements_say_where(self):
+        status, answer = self.sql('SELECT missing FROM events')
+        self.assertEqual((status, answer['at']), (400, 7))
+        self.assertIn('no such column: missing', answer['error'])
+        for statement in ('', '-- nothing', 'SELECT 1; SELECT 2', "ATTACH 'x' AS x", 'PRAGMA user_version = 1',
+                          'DELETE FROM events', 'CREATE TABLE x(y)', "SELECT load_extension('x')", 'SELECT 1\0'):
+            status, answer = self.sql(statement)
+            self.assertEqual(status, 400, (statement, answer))
+            self.assertTrue(answer['error'])
+
+    def test_results_have_limits(self):
+        numbers = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {}) SELECT {} FROM n'
+        answer = self.sql(numbers.format(10_000, 'i'))[1]
+        self.assertEqual((len(answer['rows']), answer['cut']), (10_000, False))
+        answer = self.sql(numbers.format(10_001, 'i'))[1]
+        self.assertEqual((len(answer['rows']), answer['rows'][-1], answer['cut']), (10_000, [10_000], True))
+        answer = self.sql(numbers.format(100, 'hex(zeroblob(250000))'))[1]
+        self.assertEqual((len(answer['rows']), answer['cut']), (16, True))
+        for value in ('hex(zeroblob(500000))', 'zeroblob(100000000)'):
+            status, answer = self.sql(f'SELECT {value}')
+            self.assertEqual(status, 400, answer)
+
+    def test_a_newer_statement_of_a_page_ends_the_older(self):
+        raw = self.begin_sql(ENDLESS, page=1)
+        self.assertEqual(self.get('tables')[0]['name'], 'events')  # nobody else waits for it
+        self.document()
+        time.sleep(0.5)
+        begin = time.monotonic()
+        status, answer = self.sql('SELECT 1', page=1)
+        self.assertEqual((status, answer['rows']), (200, [[1]]))
+        self.assertLess(time.monotonic() - begin, 10)
+        self.assertIn(b' 409 ', raw.recv(100))
+
+    def test_a_statement_ends_when_its_client_goes(self):
+        raw = self.begin_sql(ENDLESS, page=1)
+        time.sleep(0.5)
+        raw.close()
+        begin = time.monotonic()
+        self.assertEqual(self.sql('SELECT 1', page=2)[1]['rows'], [[1]])
+        self.assertLess(time.monotonic() - begin, 10)
+
+    def test_a_statement_has_a_time_limit_and_others_wait(self):
+        slow = []
+        thread = threading.Thread(target=lambda: slow.append(self.sql(ENDLESS, page=1)))
+        thread.start()
+        time.sleep(0.5)
+        self.assertEqual(self.sql('SELECT 1', page=2)[0], 503)
+        status, answer = self.sql('SELECT 1', page=2)  # now its turn comes
+        thread.join()
+        self.assertEqual((status, answer.get('rows')), (200, [[1]]))
+        self.assertEqual(slow[0][0], 400)
+        self.assertIn('took longer', slow[0][1]['error'])
+
+    def test_a_signal_ends_a_statement(self):
+        self.begin_sql(ENDLESS, page=1)
+        time.sleep(0.5)
+        self.server.send_signal(signal.SIGTERM)
+        self.assertEqual(self.server.wait(10), 0)
+
+    def test_foreign_statements_are_refused(self):
+        path, body = f'/{self.token}/sql/0?page=1', b'SELECT 1'
+        for headers in ({'Origin': 'http://evil.example'}, {'Origin': 'null'}, {'Sec_Fetch_Site': 'cross-site'},
+                        {'Host': 'evil.example'}):
+            self.assertEqual(self.refused(path, 'POST', body, **headers), 403, headers)
+        self.assertEqual(self.refused(f'/{"0" * 32}/sql/0?page=1', 'POST', body), 403)
+        for wrong, status in (('sql/1?page=1', 404), ('sql/0', 400), ('sql/0?page=x', 400), ('sql/../sql/0?page=1', 400),
+                              ('sql/0%00?page=1', 400), ('sql/?page=1', 405), ('data/0', 405), ('tables', 405)):
+            self.assertEqual(self.refused(f'/{self.token}/{wrong}', 'POST', body), status, wrong)
+        self.assertEqual(self.refused(path), 404)  # by GET
+
+    def test_statements_have_a_length_that_is_not_long(self):
+        path = f'/{self.token}/sql/0?page=1'
+        self.assertEqual(self.refused(path, 'POST'), 413)
+        self.assertEqual(self.sql('SELECT 1' + ' ' * (60 << 10))[0], 200)
+        self.assertEqual(self.refused(path, 'POST', b'SELECT 1' + b' ' * (64 << 10)), 413)
+        self.assertEqual(self.refused(path, 'POST', Transfer_Encoding='chunked'), 413)
+        for length in ('18446744073709551616', '99999999999', '-1', 'x'):
+            self.assertIn(self.refused(path, 'POST', Content_Length=length), (400, 413), length)
+
+    def test_a_slow_statement_is_cut_off(self):
+        begin = time.monotonic()
+        raw = self.begin_sql('S', page=1)
+        raw.close()
+        with socket.create_connection(('127.0.0.1', self.port), timeout=PATIENCE_SECONDS) as raw:
+            raw.sendall(f'POST /{self.token}/sql/0?page=1 HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n'
+                        'Content-Length: 1000\r\n\r\n'.encode())
+            with self.assertRaises(OSError):
+                while time.monotonic() - begin < PATIENCE_SECONDS:
+                    raw.sendall(b' ')
+                    time.sleep(0.2)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual(self.sql('SELECT 1')[0], 200)
 
     def test_only_loopback(self):
         with open('/proc/net/tcp', encoding='ascii') as lines:

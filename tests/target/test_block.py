@@ -275,11 +275,19 @@ class Background(BackgroundEnds, BlockTest):
 
 
 class Foreground(ForegroundEnds, BlockTest):
+    def await_command(self):
+        """Until `emulate` runs: before that it cannot know whose child it was."""
+        command, until = os.path.realpath(harness.IOSEER), time.monotonic() + PATIENCE_SECONDS
+        while command not in [os.path.realpath(f'/proc/{pid}/exe') for pid in sum(processes_at(self.above), [])]:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+
     def test_killed_with_its_parent_while_it_is_made(self):
         program = 'import subprocess, sys; subprocess.run(sys.argv[1:])'
         for pause in (0.05, 0.1, 0.2, 0.4):
             with subprocess.Popen([sys.executable, '-c', program, harness.IOSEER, 'emulate', '--foreground',
                                    *self.OPTIONS, self.below, self.above]) as parent:
+                self.await_command()
                 time.sleep(pause)
                 parent.kill()
             self.await_the_end()

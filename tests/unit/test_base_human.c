@@ -2,6 +2,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -47,11 +50,28 @@ static void percentages(void **state) {
     assert_string_equal(human_percent(1.2345).text, "123.5 %");
 }
 
+static void paragraphs(void **state) {
+    (void)state;
+    char *text = NULL, words[3 * HUMAN_LINE] = "";
+    size_t len = 0;
+    for (int i = 0; i < 30; i++) strcat(words, i ? " word" : "word");
+    FILE *out = open_memstream(&text, &len);
+    human_paragraph(out, "- ", words);
+    human_paragraph(out, "  ", "Short.");
+    fclose(out);
+    assert_memory_equal(text, "- word word", 11);
+    assert_int_equal(strcspn(text, "\n"), 96); // one more word would end at 101
+    assert_memory_equal(text + 96, "\n  word word", 12);
+    assert_string_equal(text + len - 9, "  Short.\n");
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes),
         cmocka_unit_test(times),
         cmocka_unit_test(percentages),
+        cmocka_unit_test(paragraphs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,8 @@ struct values {
     uint64_t count;
     uint64_t size;
     double duration;
-    struct option_list list;
+    struct option_list list, words;
+    const char *choice, *choices;
 };
 
 // Parses the words (ended by NULL) after "verb"; `left` gets what remains.
@@ -32,6 +33,9 @@ static int parse(struct values *v, bool stop_at_word, const char *const *words, 
         {"size", 0, OPTION_SIZE, &v->size, "SIZE", "a size"},
         {"duration", 0, OPTION_DURATION, &v->duration, "T", "a duration"},
         {"list", 'l', OPTION_LIST, &v->list, "WORD", "a list"},
+        {"words", 0, OPTION_WORDS, &v->words, "WORD...", "words"},
+        {"choice", 'c', OPTION_CHOICE, &v->choice, "none|some|all", "a choice"},
+        {"choices", 0, OPTION_CHOICES, &v->choices, "some|all", "choices"},
         {0},
     };
     int argc = 1;
@@ -62,6 +66,21 @@ static void every_form(void **state) {
     assert_string_equal(v.list.item[0], "one");
     assert_string_equal(v.list.item[1], "two");
     free(v.list.item);
+}
+
+static void words_up_to_the_next_option(void **state) {
+    (void)state;
+    struct values v = {0};
+    char *left[16];
+    char problem[256];
+    assert_int_equal(parse(&v, false, WORDS("a", "--words", "b", "c", "-f", "d", "--words=e"), left, problem), 3);
+    assert_string_equal(left[1], "a");
+    assert_string_equal(left[2], "d");
+    assert_int_equal(v.words.count, 3);
+    assert_string_equal(v.words.item[1], "c");
+    assert_string_equal(v.words.item[2], "e");
+    assert_true(v.flag);
+    free(v.words.item);
 }
 
 static void where_options_end(void **state) {
@@ -185,6 +204,25 @@ static void durations(void **state) {
     }
 }
 
+static void choices_are_those_of_the_row(void **state) {
+    (void)state;
+    struct values v = {0};
+    char *left[16], problem[256];
+    assert_int_equal(parse(&v, false, WORDS("-csome", "--choices", "all,some", "-c", "all"), left, problem), 1);
+    assert_string_equal(v.choice, "all");
+    assert_string_equal(v.choices, "all,some");
+    const char *bad[] = {"", "non", "nones", "some|all", "all,some", "|", "None"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(parse(&v, false, WORDS("--choice", bad[i]), left, problem), ERR_USAGE);
+        assert_non_null(strstr(problem, ": must be none, some or all"));
+    }
+    const char *worse[] = {"", "none", "all,", ",all", "all,,some", "all some"};
+    for (size_t i = 0; i < sizeof worse / sizeof *worse; i++)
+        assert_int_equal(parse(&v, false, WORDS("--choices", worse[i]), left, problem), ERR_USAGE);
+    assert_string_equal(problem, "--choices all some: must be some of some and all");
+    assert_string_equal(v.choice, "all");
+}
+
 static void help_is_aligned(void **state) {
     (void)state;
     bool flag;
@@ -192,6 +230,7 @@ static void help_is_aligned(void **state) {
     const struct option_row rows[] = {
         {"output", 'o', OPTION_TEXT, &text, "FILE", "where to"},
         {"json", 0, OPTION_FLAG, &flag, NULL, "as JSON"},
+        {"kinds", 0, OPTION_CHOICES, &text, "one|another|a-third-that-is-long", "which"},
         {0},
     };
     char *printed = NULL;
@@ -200,14 +239,22 @@ static void help_is_aligned(void **state) {
     options_print(rows, out);
     fclose(out);
     assert_string_equal(printed, "  -o, --output FILE  where to\n"
-                                 "      --json         as JSON\n");
+                                 "      --json         as JSON\n"
+                                 "      --kinds one|another|a-third-that-is-long,...\n"
+                                 "                     which\n");
     free(printed);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form), cmocka_unit_test(where_options_end), cmocka_unit_test(complaints),
-        cmocka_unit_test(sizes),      cmocka_unit_test(durations),         cmocka_unit_test(help_is_aligned),
+        cmocka_unit_test(every_form),
+        cmocka_unit_test(words_up_to_the_next_option),
+        cmocka_unit_test(where_options_end),
+        cmocka_unit_test(complaints),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(durations),
+        cmocka_unit_test(choices_are_those_of_the_row),
+        cmocka_unit_test(help_is_aligned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

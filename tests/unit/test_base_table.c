@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/table.h"
+#include "base/utf8.h"
 
 static const struct table_column sizes[] = {
     {"NAME", TABLE_TEXT}, {"COUNT", TABLE_NUMBER}, {"SIZE", TABLE_UNIT}, {"FILE", TABLE_NAME}, {0}};
@@ -51,7 +52,7 @@ static void widths_follow_the_cells(void **state) {
         "  -                                        -   varies\n");
 }
 
-static void terminals_get_the_end_of_names(void **state) {
+static void long_names_lose_their_middle(void **state) {
     (void)state;
     FILE *out;
     char *text;
@@ -62,8 +63,42 @@ static void terminals_get_the_end_of_names(void **state) {
     add(&t, "b", 1, 1, "/home/someone/short");
     end(&t, &text,
         "NAME  COUNT  SIZE  FILE\n"
-        "é         1   1 B  …ne/a/long/name/é/of/a/file\n"
+        "é         1   1 B  /home/so…g/name/é/of/a/file\n"
         "b         1   1 B  /home/someone/short\n");
+}
+
+// Characters of two columns and of none.
+static void columns_are_those_of_the_terminal(void **state) {
+    (void)state;
+    FILE *out;
+    char *text;
+    size_t len;
+    struct table t = begin(&out, &text, &len);
+    t.terminal_width = 35;
+    add(&t, "日本", 1, 1, "/日本語日本語/u\u0308/x");
+    add(&t, "b", 1, 1, "/日本語日本/x");
+    end(&t, &text,
+        "NAME  COUNT  SIZE  FILE\n"
+        "日本      1   1 B  /日本…日本語/u\u0308/x\n"
+        "b         1   1 B  /日本語日本/x\n");
+    assert_int_equal(utf8_columns("a\xff\xc3"), 3); // bytes that are not UTF-8
+    assert_int_equal(utf8_fitting("日本", 3), 3);
+}
+
+static void long_texts_take_several_lines(void **state) {
+    static const struct table_column columns[] = {{"N", TABLE_NUMBER}, {"WHY", TABLE_TEXT}, {0}};
+    (void)state;
+    char *text;
+    size_t len;
+    struct table t = table_begin(open_memstream(&text, &len), columns);
+    t.terminal_width = 24;
+    table_number(&t, 1), table_text(&t, "the words of a long text are kept"), table_row(&t);
+    table_number(&t, 2), table_text(&t, "short"), table_row(&t);
+    end(&t, &text,
+        "N  WHY\n"
+        "1  the words of a long\n"
+        "   text are kept\n"
+        "2  short\n");
 }
 
 static void streams_print_each_row(void **state) {
@@ -101,7 +136,9 @@ static void empty_tables_have_a_header(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(widths_follow_the_cells),
-        cmocka_unit_test(terminals_get_the_end_of_names),
+        cmocka_unit_test(long_names_lose_their_middle),
+        cmocka_unit_test(columns_are_those_of_the_terminal),
+        cmocka_unit_test(long_texts_take_several_lines),
         cmocka_unit_test(streams_print_each_row),
         cmocka_unit_test(empty_tables_have_a_header),
     };

@@ -28,6 +28,7 @@ struct log_maker {
     struct log_block block;
     _Atomic uint32_t used;
     uint8_t event_data[MAKER_ROOM];
+    uint64_t class_count[CLASS_COUNT]; // of the next block of events, for the index; all 0: it has none
 };
 
 static inline void maker_block(struct log_maker *maker, struct log_block *block, const uint8_t *raw, size_t len) {
@@ -43,6 +44,7 @@ static inline void maker_block(struct log_maker *maker, struct log_block *block,
     fields_number(&out, INDEX_START_NS, block->start_ns);
     fields_number(&out, INDEX_END_NS, block->end_ns);
     fields_number(&out, INDEX_STORED_LEN, block->stored_len);
+    if (block->type == BLOCK_EVENTS) fields_indexed(&out, INDEX_CLASS_COUNT, maker->class_count, CLASS_COUNT);
     fields_end(&out);
     bytes_append(&maker->index, entry, (size_t)(out.at - entry));
     log_block_put(header, block);
