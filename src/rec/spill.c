@@ -114,6 +114,7 @@ static int create(const struct spill_moment *now) {
     uint64_t bytes = wanted_bytes();
     long code = bytes < LEAST_BYTES ? -EFBIG : cpu_syscall(SYS_ftruncate, fd, bytes);
     if (code == 0) code = map_file((int)fd, &bytes);
+    if (code == 0) spill_expect_faults((int)fd, recorder.spill, bytes);
     cpu_syscall(SYS_close, fd);
     if (code == 0) code = allocate(0, SPILL_HEADER_BYTES + FIRST_RECORDS_BYTES);
     if (code < 0) {
@@ -139,6 +140,10 @@ static int create(const struct spill_moment *now) {
     enum loss_reason reason;
     recorder.records = spill_claim(CHUNK_RECORDS, FIRST_RECORDS_BYTES, &reason);
     return 0;
+}
+
+void spill_mark_fault(void) {
+    if (recorder.job) leave_mark(event_clock_now(), SPILL_LOST_SUFFIX, "no room in the spill file");
 }
 
 int spill_create(void) {

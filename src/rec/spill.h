@@ -9,6 +9,11 @@
 // Makes and maps the file. Returns 0 or -errno. Leaves no descriptor open.
 int spill_create(void);
 
+// spill_fault.c: on some file systems a store to the mapping may fail; the program must not notice.
+void spill_expect_faults(int fd, const void *mapping, uint64_t bytes);
+// A part of this process's recording is lost.
+void spill_mark_fault(void);
+
 // Leaves a mark in the job's directory: a program that the recorder cannot be loaded into runs unseen. Returns what
 // takes the mark back, in the same process, if the program does not run after all.
 uint64_t spill_mark_unfollowed(const char *why);

@@ -311,6 +311,51 @@ class TroubleTest(SiteCase):
         self.unharmed(environment)
         self.assertEqual(self.found(), [])
 
+    def test_over_quota(self):
+        """btrfs needs space for each page that is changed after it was written: the recorder's stores fail in mid-run."""
+        tools = os.environ['PATH'] + ':/usr/sbin:/sbin'
+        mkfs, btrfs, image = shutil.which('mkfs.btrfs', path=tools), shutil.which('btrfs', path=tools), self.path('image')
+        if os.geteuid() or not mkfs or not btrfs or not os.access('/dev/loop-control', os.W_OK):
+            self.skipTest('needs root, btrfs-progs and loop devices')
+        environment = self.environment(IOSEER_TRACE_CAP=str(16 << 20))
+        with open(image, 'wb') as empty:
+            empty.truncate(256 << 20)
+        subprocess.run([mkfs, '-q', image], check=True, stdout=subprocess.DEVNULL)
+        if subprocess.run(['mount', '-o', 'loop', image, self.logs], check=False).returncode:
+            self.skipTest('this kernel has no btrfs')
+        self.addCleanup(subprocess.run, ['umount', '-l', self.logs], check=False)
+        for words in (['quota', 'enable', self.logs], ['qgroup', 'limit', '1M', self.logs]):
+            subprocess.run([btrfs, *words], check=True, stdout=subprocess.DEVNULL)
+        program = f'''
+import errno, os, threading
+def work(count):
+    for i in range(count):
+        with open(f'file{{i % 50}}', 'wb', buffering=0) as out: out.write(b'x' * i)
+work(100)
+try:
+    with open({os.path.join(self.logs, 'fill')!r}, 'wb', buffering=0) as fill:
+        while True: fill.write(b'x' * 4096)
+except OSError as error:
+    print(error.errno == errno.EDQUOT)
+for i in range(5):
+    os.sync()
+    threads = [threading.Thread(target=work, args=(300,)) for i in range(3)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+print('done')
+'''
+        done = self.run_on(sys.executable, '-I', '-S', '-c', program, environment=environment)
+        self.assertEqual(done.stdout, b'True\ndone\n')
+        self.unharmed(environment)
+        os.unlink(os.path.join(self.logs, 'fill'))
+        self.unharmed(environment)
+        self.settle()
+        self.expect(0, 'pack', '-q', '--left', env=environment)
+        self.assertEqual(self.spills(), [])
+        self.assertGreaterEqual(len(self.found()), 2)
+        for log in self.found():
+            self.expect(0, 'info', log)
+
     def test_relative_and_strange_folders(self):
         for folder in ('relative', '/dev/null', '/proc/self', self.path('ioseer.conf')):
             self.unharmed(self.environment(IOSEER_LOG_DIR=folder))
