@@ -83,8 +83,12 @@ test('the mouse moves and zooms the timeline', async () => {
     const chart = page.locator('#chart-timeline');
     const { width } = await chart.boundingBox();
     const position = { x: width * 0.6, y: 60 };
-    await chart.dblclick({ position });
-    const nearer = await becomes((shown) => length(shown) < length(whole) * 0.6);
+    const isNear = (shown) => length(shown) < length(whole) * 0.6;
+    for (let tries = 0; tries < 3 && !isNear(await view()); tries++) {
+        await chart.dblclick({ position }); // the chart may still have moved, on a busy machine
+        await becomes(isNear).catch(() => {});
+    }
+    const nearer = await becomes(isNear);
     const drag = async () => {
         await chart.hover({ position });
         const box = await chart.boundingBox();
