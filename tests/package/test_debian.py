@@ -11,7 +11,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 
-from package_case import PACKAGING, SOURCE, VERSION, dependencies, must, read, run  # noqa: E402
+from package_case import BUILD_SECONDS, PACKAGING, SOURCE, VERSION, dependencies, must, read, run  # noqa: E402
 from harness import CommandLineTest, main  # noqa: E402
 
 SCRATCH = tempfile.TemporaryDirectory(prefix='ioseer-package-')
@@ -149,7 +149,7 @@ class CleanSystem(DebianTest):
                                if 'Depends:' in must('dpkg-deb', '--field', deb(package))))
         done = run('mmdebstrap', '--quiet', '--variant=minbase', '--dpkgopt=force-unsafe-io', '--aptopt=Acquire::Languages "none"',
                    f'--include={",".join(sorted(needed.union(LAUNCHERS) - set(PACKAGES)))}', '', ROOT, '-',
-                   input=archives().encode(), stdin=None, timeout=1200)
+                   input=archives().encode(), stdin=None, timeout=BUILD_SECONDS)
         if done.returncode and NO_NETWORK.search(done.stderr.decode()):
             cls.missing = 'the archive of Debian cannot be reached'
         elif done.returncode:
