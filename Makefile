@@ -6,7 +6,7 @@ TIME ?= 600
 
 .DEFAULT_GOAL := all
 .NOTPARALLEL: # what is missing is installed first, then configured, then built; ninja uses all cores by itself
-.PHONY: all build-setup test-setup configured demo check install bench fuzz format clean help
+.PHONY: all build-setup test-setup configured demo check install deb bench fuzz format clean help
 
 all: build-setup configured
 	@ninja -C '$(BUILD)'
@@ -31,6 +31,10 @@ install: build-setup configured
 	@meson configure '$(BUILD)' --prefix "$$(realpath -ms '$(PREFIX)')"
 	@DESTDIR="$${DESTDIR:+$$(realpath -ms "$$DESTDIR")}" meson install -C '$(BUILD)'
 
+deb:
+	@tools/setup build package
+	@tools/deb '$(BUILD)/deb'
+
 bench: test-setup configured
 	@ninja -C '$(BUILD)'
 	@bench/run '$(BUILD)'
@@ -52,6 +56,7 @@ help:
 	@echo 'make demo      build, record a small program and show what was seen'
 	@echo 'make check     build and run all tests; the last line is the tally'
 	@echo 'make install   PREFIX=/usr/local DESTDIR= install programs, libraries, man pages'
+	@echo 'make deb       Debian packages, in $(BUILD)/deb/*.deb'
 	@echo 'make bench     what recording costs and how fast logs are read, on this machine'
 	@echo 'make fuzz      TIME=600 fuzz replays and readers, so many seconds each'
 	@echo 'make format    clang-format all sources'

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/locate.h"
 #include "doctor/trial.h"
 
 static const char reinstall[] = "build or install ioseer again";
@@ -69,7 +70,9 @@ static void try_mount(struct doctor_check *check, const struct trial *trial, con
 
 // Why no stack can be here, where nobody did anything wrong; NULL if one can.
 static const char *why_no_stack(void) {
-    if (!BUILT_WITH_PROBE) return "not in this build: libglusterfs-dev, liburcu-dev or uuid-dev was missing";
+    char path[PATH_MAX];
+    if (locate_private_file("ioseer-probe.so", path) < 0 && locate_private_file("ioseer-uncached.so", path) < 0)
+        return "it needs ioseer-stack, or libglusterfs-dev, liburcu-dev and uuid-dev when ioseer is built";
     if (geteuid()) return "only root can start one";
     if (access("/dev/fuse", R_OK | W_OK) < 0) return "it needs /dev/fuse";
     bool is_here = access("/usr/sbin/glusterfsd", X_OK) == 0 && access("/usr/sbin/glusterfs", X_OK) == 0;

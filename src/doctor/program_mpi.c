@@ -7,16 +7,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/locate.h"
 #include "doctor/checks.h"
 #include "doctor/trial.h"
 
 static const struct {
-    const char *library, *name;
-    bool is_built;
+    const char *library, *name, *plugin;
 } mpis[] = {
-    {"libmpi.so.40", "Open MPI", BUILT_WITH_OPENMPI},
-    {"libmpich.so", "MPICH", BUILT_WITH_MPICH},
-    {"libmpi.so.12", "MPICH or one with its interface", BUILT_WITH_MPICH},
+    {"libmpi.so.40", "Open MPI", "libioseer-openmpi.so"},
+    {"libmpich.so", "MPICH", "libioseer-mpich.so"},
+    {"libmpi.so.12", "MPICH or one with its interface", "libioseer-mpich.so"},
 };
 enum { MPIS = sizeof mpis / sizeof *mpis };
 
@@ -78,13 +78,14 @@ static size_t find_mpi(const char *program) {
 void doctor_program_mpi(struct doctor_check *check, const char *program) {
     size_t mpi = find_mpi(program);
     size_t used = strlen(check->detail);
+    char plugin[PATH_MAX];
     if (mpi == MPIS) return;
-    if (mpis[mpi].is_built) {
+    if (locate_private_file(mpis[mpi].plugin, plugin) == 0) {
         snprintf(check->detail + used, sizeof check->detail - used, "; it uses %s (%s), and its MPI-IO will be seen",
                  mpis[mpi].name, mpis[mpi].library);
         return;
     }
-    doctor_fail(check, "install the headers of that MPI and build ioseer again",
-                "%s uses %s (%s), for which ioseer was not built: only the calls below MPI-IO will be seen", program,
-                mpis[mpi].name, mpis[mpi].library);
+    doctor_fail(check, "install ioseer-mpi, or install the headers of that MPI and build ioseer again",
+                "%s uses %s (%s), and ioseer is here without its part for it: only the calls below MPI-IO will be seen",
+                program, mpis[mpi].name, mpis[mpi].library);
 }

@@ -71,11 +71,15 @@ static void judge(struct doctor_check *check, const struct trial *trial, char **
     }
 }
 
-static bool is_installed(struct doctor_check *check, const char *prefix, const char *name, char path[PATH_MAX]) {
+static int find_part(const char *prefix, const char *name, char path[PATH_MAX]) {
     char file[64];
     snprintf(file, sizeof file, "%s%s", prefix, name);
-    int code = locate_private_file(file, path);
-    if (code < 0) doctor_fail(check, reinstall, "%s is missing from lib/ioseer: %s", file, err_text(code));
+    return locate_private_file(file, path);
+}
+
+static bool is_installed(struct doctor_check *check, const char *prefix, const char *name, char path[PATH_MAX]) {
+    int code = find_part(prefix, name, path);
+    if (code < 0) doctor_fail(check, reinstall, "%s%s is missing from lib/ioseer: %s", prefix, name, err_text(code));
     return code == 0;
 }
 
@@ -125,15 +129,18 @@ static void try_mpi(struct doctor_check *check, char *launcher, char *program) {
     trial_remove(&trial);
 }
 
-static void check_mpi(struct doctor_check *check, const char *mpi, bool is_built, const char *rebuild) {
+// Packages have this part apart from the rest, and a build has it only if it found that MPI.
+static void check_mpi(struct doctor_check *check, const char *mpi, const char *fix) {
     char name[32], plugin[32], launcher[PATH_MAX], program[PATH_MAX], path[PATH_MAX];
     snprintf(name, sizeof name, "mpiexec.%s", mpi);
     snprintf(plugin, sizeof plugin, "%s.so", mpi);
     bool has_launcher = locate_program(name, launcher);
-    if (!is_built && has_launcher) {
-        doctor_fail(check, rebuild, "ioseer was built without it: its MPI-IO is not recorded");
-    } else if (!is_built) {
-        doctor_pass(check, "not here, and ioseer was built without it");
+    bool is_left_out = find_part("libioseer-", plugin, path) < 0 && find_part("ioseer-replay-", mpi, path) < 0 &&
+                       find_part("ioseer-doctor-", mpi, path) < 0;
+    if (is_left_out && has_launcher) {
+        doctor_fail(check, fix, "ioseer is here without its part for it: its MPI-IO is not recorded");
+    } else if (is_left_out) {
+        doctor_pass(check, "not here, nor is ioseer's part for it");
     } else if (is_installed(check, "libioseer-", plugin, path) && is_installed(check, "ioseer-replay-", mpi, path) &&
                is_installed(check, "ioseer-doctor-", mpi, program)) {
         doctor_pass(check, "plugin and runner are there; without %s they cannot be tried", name);
@@ -142,10 +149,10 @@ static void check_mpi(struct doctor_check *check, const char *mpi, bool is_built
 }
 
 void doctor_mpich(struct doctor_check *check) {
-    check_mpi(check, "mpich", BUILT_WITH_MPICH, "install MPICH's headers (libmpich-dev) and build ioseer again");
+    check_mpi(check, "mpich", "install ioseer-mpi, or install MPICH's headers (libmpich-dev) and build ioseer again");
 }
 
 void doctor_openmpi(struct doctor_check *check) {
-    check_mpi(check, "openmpi", BUILT_WITH_OPENMPI,
-              "install Open MPI's headers (libopenmpi-dev) and build ioseer again");
+    check_mpi(check, "openmpi",
+              "install ioseer-mpi, or install Open MPI's headers (libopenmpi-dev) and build ioseer again");
 }

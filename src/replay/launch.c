@@ -77,7 +77,7 @@ static int make_command(struct text_list *command, const struct launch *launch, 
     }
     if (locate_private_file(runner, path) < 0)
         return problem_set(problem, ERR_NOTHING, "the runner failed",
-                           "%s: is missing; it is made with ioseer, where that MPI is installed", runner);
+                           "%s: is missing; install ioseer-mpi, or build ioseer where that MPI is installed", runner);
     FORWARD(text_list_add(command, "%s", path));
     // The folder in the command line identifies the processes of the replay when they must be ended.
     return text_list_add(command, "%s", launch->workspace->file[WORKSPACE_JOB]);

@@ -54,8 +54,9 @@ static int find_translator(const struct stack_programs *programs, const char *fi
     char path[PATH_MAX], *at = type, *end = type + PATH_MAX;
     int code = locate_private_file(file, path);
     if (code < 0)
-        return problem_set(problem, code, file,
-                           "missing: build ioseer with the package libglusterfs-dev, or use --plain --cache kernel");
+        return problem_set(
+            problem, code, file,
+            "missing: install ioseer-stack, or build ioseer with libglusterfs-dev, or use --plain --cache kernel");
     *strrchr(path, '.') = 0;
     for (const char *c = programs->folder; *c && end - at > 3; c++) {
         if (*c == '/' && c[1]) at = stpcpy(at, "../");
