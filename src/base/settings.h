@@ -12,6 +12,8 @@
 #define SETTING_SPILL_VERSION "IOSEER_SPILL_VERSION"     // SPILL_VERSION; a linked recorder with another one stays off
 #define SETTING_TRACE_CAP "IOSEER_TRACE_CAP"             // bytes of trace per process; 0 keeps counters only
 #define SETTING_FILE_CAP "IOSEER_FILE_CAP"               // number of files per process that are recorded by name
+#define SETTING_DIRECTORY_CAP "IOSEER_DIRECTORY_CAP"     // number of directories that stand for files past it
+#define SETTING_COUNTER_CAP "IOSEER_COUNTER_CAP"         // bytes of counters per process
 #define SETTING_INCLUDE "IOSEER_INCLUDE"                 // glob patterns, one per line; they override the exclusions
 #define SETTING_EXCLUDE "IOSEER_EXCLUDE"                 // glob patterns, one per line
 #define SETTING_UNWANTED_LAYERS "IOSEER_UNWANTED_LAYERS" // bit n: calls of layer n are not recorded
@@ -29,7 +31,12 @@
 #define SETTING_PATIENCE "IOSEER_PATIENCE"
 #define SETTING_PROGRAM "IOSEER_PROGRAM"
 
-enum { SETTING_DEFAULT_FILE_CAP = 16384, SETTING_DEFAULT_TRACE_CAP = 256 << 20 }; // of `record`
+enum { // of `record`
+    SETTING_DEFAULT_FILE_CAP = 16384,
+    SETTING_DEFAULT_TRACE_CAP = 256 << 20,
+    SETTING_DEFAULT_DIRECTORY_CAP = 1024,
+    SETTING_DEFAULT_COUNTER_CAP = 48 << 20,
+};
 
 // Variables that name the job of a batch system.
 #define SETTINGS_BATCH_NAMES "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"

@@ -125,6 +125,8 @@ struct log_file {
     const char *fs_name; // "ext4" …; NULL: unknown
     uint32_t block_size;
     uint32_t type;                // st_mode & S_IFMT
+    bool is_aggregate;            // it stands for files past the recorder's caps
+    uint64_t stands_for;          // how many, as each process counted its own
     const struct stripe *stripes; // its parts on a parallel file system
     size_t stripe_count;          // 0: none, or not known
 };

@@ -316,6 +316,26 @@ static void link_mapped(struct log *log) {
     }
 }
 
+static int parse_aggregate(struct log *log, struct fields_in body) {
+    struct field f[AGGREGATE_FILES + 1];
+    FORWARD(fields_by_key(body, f, AGGREGATE_FILES + 1));
+    const struct aggregate_row row = {(uint32_t)f[AGGREGATE_PROCESS].number, (uint32_t)f[AGGREGATE_FILE].number,
+                                      f[AGGREGATE_FILES].number};
+    return log_put_row(&log->aggregates, NULL, 0, &row, sizeof row);
+}
+
+static void link_aggregates(struct log *log) {
+    const struct aggregate_row *row = log->aggregates.item;
+    for (size_t i = 0; i < log->aggregates.count; i++) {
+        const struct log_process *process = log_process_find(log, row[i].process);
+        const struct log_file *found = process ? log_process_file(log, process, row[i].file) : NULL;
+        if (!found) continue;
+        struct log_file *file = (struct log_file *)log->files.item + found->index;
+        file->is_aggregate = true;
+        file->stands_for += row[i].files;
+    }
+}
+
 static int parse_device(struct log *log, struct fields_in body) {
     struct field f[DEVICE_SAMPLES + 1];
     const char *samples = NULL;
@@ -390,6 +410,7 @@ static int parse_record(struct log *log, unsigned kind, struct fields_in body) {
     case RECORD_PROCESS_DATASET: return parse_link(&log->process_datasets, body);
     case RECORD_COMMUNICATOR: return parse_communicator(log, body);
     case RECORD_MAPPED: return parse_mapped(log, body);
+    case RECORD_AGGREGATE: return parse_aggregate(log, body);
     case RECORD_STACK: return log_parse_stack(log, body);
     case RECORD_SERVER: return log_parse_server(log, body);
     case RECORD_UNTIED: return log_parse_below(log, body);
@@ -554,6 +575,7 @@ int log_link(struct log *log) {
     FORWARD(link_locals(&log->process_datasets, &log->dataset_by_id, &log->dataset_by_local));
     FORWARD(link_objects(log));
     link_mapped(log);
+    link_aggregates(log);
     FORWARD(log_assign_worlds(log));
     FORWARD(link_streams(log));
     return sort_places(log);

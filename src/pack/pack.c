@@ -24,6 +24,7 @@ static void free_process(struct pack_process *process) {
     for (unsigned i = 0; i < PACK_UNIQUE; i++) bytes_free(&process->unique[i]);
     bytes_free(&process->communicators);
     bytes_free(&process->mapped);
+    bytes_free(&process->aggregates);
     bytes_free(&process->sites);
     lookup_free(&process->streams);
 }

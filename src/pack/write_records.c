@@ -158,6 +158,17 @@ static void write_mapped(struct pack *pack, const struct pack_process *process) 
     }
 }
 
+static void write_aggregates(struct pack *pack, const struct pack_process *process) {
+    const struct pack_aggregate *aggregate = (const void *)process->aggregates.data;
+    for (size_t i = 0; i < process->aggregates.len / sizeof *aggregate; i++) {
+        struct fields_out *out = log_writer_begin(&pack->writer, RECORD_AGGREGATE, SMALL_ROOM);
+        fields_number(out, AGGREGATE_PROCESS, process->id);
+        fields_number(out, AGGREGATE_FILE, aggregate[i].file);
+        fields_number(out, AGGREGATE_FILES, aggregate[i].files);
+        log_writer_end(&pack->writer);
+    }
+}
+
 static int write_sites(struct pack *pack, const struct pack_process *process) {
     const struct pack_site *site = (const void *)process->sites.data;
     size_t count = process->sites.len / sizeof *site;
@@ -207,6 +218,7 @@ int pack_write_process(struct pack *pack, struct pack_process *process) {
     for (unsigned i = 0; i < PACK_UNIQUE; i++) write_links(pack, process, pack_unique[i].link, &process->unique[i]);
     write_communicators(pack, process);
     write_mapped(pack, process);
+    write_aggregates(pack, process);
     FORWARD(write_streams(pack, process));
     FORWARD(write_sites(pack, process));
     write_losses(pack, process);

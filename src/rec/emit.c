@@ -5,9 +5,10 @@
 #include "rec/asking.h"
 #include "rec/async/pending.h"
 #include "rec/callsites.h"
+#include "rec/file_counters.h"
 #include "rec/spill.h"
 
-enum { FIRST_CHUNK_BYTES = 16 << 10, CHUNK_BYTES = 64 << 10, COUNTERS_CHUNK_BYTES = 64 << 10 };
+enum { FIRST_CHUNK_BYTES = 16 << 10, CHUNK_BYTES = 64 << 10 };
 
 // Communication that is not written yet moves to the new tally.
 static void change_tally(struct thread *thread, struct spill_tally *tally) {
@@ -85,51 +86,11 @@ static bool set_site(struct thread *thread, unsigned slot, uint64_t key, uintptr
     return same;
 }
 
-static struct counters *file_counters(struct file *file, unsigned layer) {
-    PER_PROCESS static struct spill_chunk *chunk; // of one generation; guarded by its own lock
-    PER_PROCESS static uint32_t chunk_generation;
-    static _Atomic uint32_t lock;
-    if (file->counters_generation != recorder.generation) {
-        memset(file->counters, 0, sizeof file->counters);
-        file->counters_generation = recorder.generation;
-    }
-    if (file->counters[layer]) return file->counters[layer];
-    spin_lock(&lock);
-    uint32_t used = chunk && chunk_generation == recorder.generation ? atomic_load(&chunk->used) : UINT32_MAX / 2;
-    if (used + sizeof(struct spill_counters) > COUNTERS_CHUNK_BYTES - SPILL_CHUNK_HEADER_BYTES) {
-        enum loss_reason reason;
-        chunk = spill_claim(CHUNK_COUNTERS, COUNTERS_CHUNK_BYTES, &reason);
-        chunk_generation = recorder.generation;
-        used = 0;
-    }
-    if (chunk) {
-        struct spill_counters *record = (struct spill_counters *)(spill_payload(chunk) + used);
-        record->file = file->id;
-        record->layer = layer;
-        file->counters[layer] = &record->counters;
-        files_announce(file);
-        atomic_store_explicit(&chunk->used, used + (uint32_t)sizeof *record, memory_order_release);
-    }
-    spin_unlock(&lock);
-    return file->counters[layer];
-}
-
 static uint64_t attribute(const struct emission *e, uint32_t id) {
     for (unsigned i = 0; i < e->extra.attributes; i++) {
         if (e->extra.attribute[i].id == id) return e->extra.attribute[i].value;
     }
     return 0;
-}
-
-static void count_in(struct file *file, unsigned layer, const struct counters_input *input) {
-    spin_lock(&file->counters_lock);
-    struct counters *counters = file_counters(file, layer);
-    if (counters) {
-        counters_add(counters, input);
-    } else {
-        spill_count_loss(LOSS_COUNTERS_FULL, 1);
-    }
-    spin_unlock(&file->counters_lock);
 }
 
 // Adds the time in calls. A call inside another one is part of that one; asynchronous transfers count only their time
@@ -165,13 +126,13 @@ static void count(struct thread *thread, const struct emission *e) {
     if (layer == LAYER_NONE || e->extra.flags & EVENT_ERROR || input.result < 0) return;
     if (e->file) {
         input.block_size = e->file->block_bytes;
-        count_in(e->file, layer, &input);
+        file_counters_add(e->file, e->serial, layer, &input);
     }
     if (e->file2 && counters_has_target(e->event.call)) {
         input.block_size = e->file2->block_bytes;
         input.is_target = true;
         input.renamed_from = e->file ? e->file->id : 0;
-        count_in(e->file2, layer, &input);
+        file_counters_add(e->file2, 0, layer, &input);
     }
 }
 

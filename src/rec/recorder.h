@@ -22,7 +22,7 @@ enum recorder_phase {
 };
 
 enum {
-    RECORDER_SETTINGS = 24,
+    RECORDER_SETTINGS = 48,
     RECORDER_PATTERNS = 64,
     RECORDER_TYPES = 16,
     RECORDER_PARTNERS = 32,
@@ -45,6 +45,8 @@ struct recorder {
     unsigned settings;
     uint64_t trace_cap;
     uint64_t file_cap;
+    uint64_t directory_cap;   // of entries for the files past the file cap
+    uint64_t counter_cap;     // bytes of counters in the spill file
     uint32_t unwanted_layers; // bit n: calls of layer n are not recorded
     uint32_t unwanted_classes;
     bool callsites;

@@ -178,6 +178,8 @@ void recorder_read_settings(void) {
     recorder_setting(SETTING_SPILL_VERSION); // for exec
     recorder.trace_cap = cap(SETTING_TRACE_CAP, SETTING_DEFAULT_TRACE_CAP);
     recorder.file_cap = cap(SETTING_FILE_CAP, SETTING_DEFAULT_FILE_CAP);
+    recorder.directory_cap = cap(SETTING_DIRECTORY_CAP, SETTING_DEFAULT_DIRECTORY_CAP);
+    recorder.counter_cap = cap(SETTING_COUNTER_CAP, SETTING_DEFAULT_COUNTER_CAP);
     recorder.unwanted_layers = (uint32_t)recorder_number(SETTING_UNWANTED_LAYERS);
     recorder.unwanted_classes = (uint32_t)recorder_number(SETTING_UNWANTED_CLASSES);
     recorder.callsites = recorder_number(SETTING_CALLSITES) != 0;
