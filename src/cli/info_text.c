@@ -117,6 +117,7 @@ static void add_process(struct table *table, const struct summary_row *row, bool
     if ((last->exit == EXIT_CLEAN || last->exit == EXIT_UNDERSCORE) && last->exit_value)
         table_append(table, ", status %" PRIu32, last->exit_value);
     table_text(table, command ? command : process->exe);
+    if (process->counts_all) table_append(table, "  [trace: calls that triggers chose]");
     if (process->trace_ended) table_append(table, "  [trace ended: %s]", describe_loss(process->trace_ended));
     table_row(table);
     free(command);

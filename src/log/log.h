@@ -84,6 +84,7 @@ struct log_process {
     uint64_t cpus;        // that it may run on; 0: unknown
     enum process_via via; // VIA_COUNT: in a way that this version does not know
     bool is_joined;       // it ran already when its recording began
+    bool counts_all; // its counters have all calls; events are some of these, chosen by triggers, and must not be added
     bool cpu_wait_known;
     int64_t cpu_wait_ns; // its main thread was runnable but did not run
     // Communication that is not in the events: from after the trace, or after the last event of a process that was

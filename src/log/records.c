@@ -96,7 +96,7 @@ static void parse_indexed(struct log_process *process, const struct field *field
     }
 }
 
-static struct log_process process_of(const struct field f[PROCESS_JOINED + 1]) {
+static struct log_process process_of(const struct field f[PROCESS_COUNTS_ALL + 1]) {
     return (struct log_process){
         .id = (uint32_t)f[PROCESS_ID].number,
         .pid = (uint32_t)f[PROCESS_PID].number,
@@ -127,6 +127,7 @@ static struct log_process process_of(const struct field f[PROCESS_JOINED + 1]) {
         .cpus = f[PROCESS_CPUS].number,
         .via = f[PROCESS_VIA].number < VIA_COUNT ? (enum process_via)f[PROCESS_VIA].number : VIA_COUNT,
         .is_joined = f[PROCESS_JOINED].number,
+        .counts_all = f[PROCESS_COUNTS_ALL].number,
         .cpu_wait_known = f[PROCESS_CPU_WAIT_NS].key,
         .cpu_wait_ns = limit_ns((int64_t)(f[PROCESS_CPU_WAIT_NS].number & INT64_MAX)),
         .stdio_kernel = {f[PROCESS_STDIO_KERNEL_READ].number, f[PROCESS_STDIO_KERNEL_WRITE].number},
@@ -134,8 +135,8 @@ static struct log_process process_of(const struct field f[PROCESS_JOINED + 1]) {
 }
 
 static int parse_process(struct log *log, struct fields_in body) {
-    struct field f[PROCESS_JOINED + 1], field;
-    FORWARD(fields_by_key(body, f, PROCESS_JOINED + 1));
+    struct field f[PROCESS_COUNTS_ALL + 1], field;
+    FORWARD(fields_by_key(body, f, PROCESS_COUNTS_ALL + 1));
     struct log_process process = process_of(f);
     if (process.clock.span_units == 0) process.clock.span_units = process.clock.span_ns = 1;
     FORWARD(log_parse_text(log, &f[PROCESS_HOST], &process.host));

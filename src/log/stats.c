@@ -313,7 +313,14 @@ static int add_event(struct stats *stats, const struct log_event *event) {
     return add_input(stats, layer, event->file2, 0, &in);
 }
 
+// The recorder's counters do not say which classes and times they are of.
+static bool wants_stored(const struct log_filter *filter) {
+    return !filter->classes && !filter->has_from && !filter->has_to;
+}
+
 static int add_events(void *state, const struct log_event *event, size_t count) {
+    const struct stats *stats = state;
+    if (stats->process->counts_all && wants_stored(stats->filter)) return 0;
     for (size_t i = 0; i < count; i++) FORWARD(add_event(state, &event[i]));
     return 0;
 }
@@ -358,8 +365,7 @@ static int add_stored(struct stats *stats, const struct counters_row *row) {
 }
 
 static int add_all_stored(struct stats *stats) {
-    const struct log_filter *filter = stats->filter;
-    if (filter->classes || filter->has_from || filter->has_to) return 0;
+    if (!wants_stored(stats->filter)) return 0;
     const struct counters_row *rows = stats->log->counters.item;
     size_t low = 0, high = stats->log->counters.count;
     while (low < high) { // finds the first of this process

@@ -26,7 +26,7 @@ static bool is_written_by_packer(unsigned key) {
     case PROCESS_MPI:
     case PROCESS_MPI_SIZE:
     case PROCESS_LOCAL_RANK: return false;
-    default: return key <= PROCESS_IO_NS || key == PROCESS_CPU_WAIT_NS;
+    default: return key <= PROCESS_IO_NS || key == PROCESS_CPU_WAIT_NS || key == PROCESS_COUNTS_ALL;
     }
 }
 

@@ -98,8 +98,9 @@ static void put_untraced(struct fields_out *out, const struct pack_process *proc
         if (comm->bytes) fields_number(out, PROCESS_COMM_BYTES, comm->bytes << 4 | kind);
     }
     uint32_t trace_ended = process->spill.header.trace_ended;
-    if (!trace_ended) return;
-    fields_number(out, PROCESS_TRACE_ENDED, trace_ended);
+    if (process->spill.header.counts_all) fields_number(out, PROCESS_COUNTS_ALL, 1);
+    if (!trace_ended && !process->spill.header.counts_all) return;
+    if (trace_ended) fields_number(out, PROCESS_TRACE_ENDED, trace_ended);
     fields_number(out, PROCESS_IO_NS, span_ns(process, tally->io_units));
 }
 

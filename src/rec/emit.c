@@ -7,6 +7,7 @@
 #include "rec/callsites.h"
 #include "rec/file_counters.h"
 #include "rec/spill.h"
+#include "rec/triggers.h"
 
 enum { FIRST_CHUNK_BYTES = 16 << 10, CHUNK_BYTES = 64 << 10 };
 
@@ -71,8 +72,9 @@ static void define_slot(struct thread *thread, unsigned slot, uint64_t key, cons
     uint32_t callsite = recorder.callsites ? callsites_number(e->event.caller) : 0;
     if (callsite) flags |= SLOT_CALLSITE;
     if (e->file) files_announce(e->file);
-    // With call sites no key may match in emit(): every event must come here, where the caller is compared, too.
-    if (recorder.callsites) key = 0;
+    // With call sites or triggers no key may match in emit(): every event must come here, where the caller is compared,
+    // too, and where it is chosen.
+    if (recorder.callsites || recorder.selects) key = 0;
     stream_put_slot(&thread->writer, slot, key, e->event.call, e->file ? e->file->id : 0, e->serial, flags, callsite);
 }
 
@@ -108,7 +110,6 @@ static void tally_time(struct thread *thread, const struct emission *e) {
 static void count(struct thread *thread, const struct emission *e) {
     const struct call_info *call = &call_table[e->event.call];
     tally_time(thread, e);
-    if (recorder.trace_cap) spill_count_loss(LOSS_TRACE_CAP, 1); // with --no-trace nothing is lost
     struct counters_input input = {.call = e->event.call,
                                    .offset = e->event.offset,
                                    .has_offset = !(e->extra.flags & EVENT_NO_OFFSET) && call->traits & CALL_HAS_OFFSET,
@@ -283,22 +284,41 @@ static void leave_out(struct thread *thread, const struct emission *e) {
     emit_left_out(thread, call->class == CLASS_WRITE, LEFT_OUT_NONE, is_counted ? bytes : 0);
 }
 
-static void write_event(struct thread *thread, struct emission *e) {
+// There is no room for the event. With triggers it has been counted already.
+static void count_instead(struct thread *thread, const struct emission *e) {
+    if (is_unwanted(e->event.call)) {
+        leave_out(thread, e);
+        return;
+    }
+    if (!recorder.selects) count(thread, e);
+    if (recorder.trace_cap) spill_count_loss(LOSS_TRACE_CAP, 1); // with --no-trace nothing is lost
+}
+
+// Counts a call where triggers choose the events; returns whether it becomes one. A call that contains chosen ones
+// does.
+static bool is_chosen(struct thread *thread, const struct emission *e) {
+    if (is_unwanted(e->event.call)) return true; // put_event leaves it out
+    count(thread, e);
+    bool is_announced = e->ends_frame && thread->frame->number != CALL_FRAME_SILENT;
+    return triggers_choose(e) || (is_announced && !withdraw(&thread->writer, thread->frame));
+}
+
+static void put_event(struct thread *thread, struct emission *e) {
     struct stream_writer *writer = &thread->writer;
     if (UNLIKELY(ends_above(thread, e))) {
         writer->limit = thread->saved_limit;
         thread->saved_limit = NULL;
         bool has_room = writer->at < writer->limit || emit_next_chunk(thread, e->event.start);
         if (has_room)
-            write_event(thread, e);
+            put_event(thread, e);
         else
-            count(thread, e);
+            count_instead(thread, e);
         emit_next_slowly(thread);
         return;
     }
     if (UNLIKELY(writer->at >= writer->limit)) {
         if (!make_room(thread, e->event.start)) {
-            is_unwanted(e->event.call) ? leave_out(thread, e) : count(thread, e);
+            count_instead(thread, e);
             return;
         }
         if (thread->frame && thread->frame->choice_count) {
@@ -315,7 +335,8 @@ static void write_event(struct thread *thread, struct emission *e) {
     uint64_t subject = emit_subject(e->serial, e->file);
     unsigned slot = emit_slot(subject, e->event.call);
     uint64_t key = emit_key(subject, e->event.call, e->event.unaligned);
-    if (recorder.callsites ? !set_site(thread, slot, key, e->event.caller) : writer->slot[slot].key != key) {
+    if (recorder.callsites || recorder.selects ? !set_site(thread, slot, key, e->event.caller)
+                                               : writer->slot[slot].key != key) {
         define_slot(thread, slot, key, e);
     }
     if (e->file2) {
@@ -327,6 +348,11 @@ static void write_event(struct thread *thread, struct emission *e) {
     } else {
         stream_put_extended(writer, slot, e->event.offset, e->event.size, e->event.start, e->event.end, &e->extra);
     }
+}
+
+static void write_event(struct thread *thread, struct emission *e) {
+    if (UNLIKELY(recorder.selects) && !is_chosen(thread, e)) return;
+    put_event(thread, e);
 }
 
 // Called in a signal handler that has interrupted its own thread. Another handler may interrupt this one, so each
@@ -388,7 +414,7 @@ static bool push(struct thread *thread, struct call_frame *frame) {
 
 void emit_push(struct thread *thread, struct call_frame *frame, uint64_t known) {
     struct stream_writer *writer = &thread->writer;
-    if (!push(thread, frame) || !emit_claim(thread)) return;
+    if (!push(thread, frame) || (recorder.selects && !triggers_are_on()) || !emit_claim(thread)) return;
     if (make_ready(thread)) {
         frame->before = writer->at;
         frame->is_known = known != CALL_FRAME_SILENT;

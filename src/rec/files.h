@@ -43,6 +43,7 @@ struct file {
     uint64_t *mapped; // in the spill file of one generation: bytes moved through mappings, by enum mapped_kind
     uint32_t mapped_generation; // need not be aligned
     _Atomic uint32_t extents;   // of a dataset: how often a call has changed its extent
+    _Atomic uint32_t choice;    // whether the trigger trace_file chooses it (triggers.c)
     uint32_t name_len;
     char name[]; // of an object in a file: the file's name, a zero byte, the object's path
 };
