@@ -294,9 +294,7 @@ struct counters_position *counters_position_of(struct counters_position *table, 
 }
 
 static void forget_first_calls(uint64_t *v) {
-    v[COUNTER_READ_SEAM] = v[COUNTER_WRITE_SEAM] = SEAM_NONE;
-    v[COUNTER_FIRST_KIND] = 0;
-    for (unsigned sum = TIME_READ; sum <= TIME_META; sum++) v[COUNTER_READ_FIRST_END + sum] = 0;
+    memset(&v[COUNTER_READ_SEAM], 0, (COUNTER_META_FIRST_END - COUNTER_READ_SEAM + 1) * sizeof *v);
 }
 
 unsigned counters_add_apart(struct counters *c, const struct counters_input *in, struct counters_position *position) {

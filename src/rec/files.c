@@ -324,9 +324,9 @@ struct file *files_stand_in(struct file *file) {
 
 // Of entries for several files: where these are, and their block size, which is mostly the same.
 void files_note_stat(struct file *file, const struct stat *data) {
-    if (file->kind >= FILE_COMMON) return;
+    if (file->kind == FILE_UNNAMED) return;
     bool is_single = file->kind == FILE_ITSELF;
-    atomic_store_explicit(&file->device, data->st_dev, memory_order_relaxed);
+    atomic_store_explicit(&file->device, file->kind == FILE_COMMON ? 0 : data->st_dev, memory_order_relaxed);
     atomic_store_explicit(&file->inode, is_single ? data->st_ino : 0, memory_order_relaxed);
     atomic_store_explicit(&file->type, is_single ? data->st_mode & S_IFMT : 0, memory_order_relaxed);
     atomic_store_explicit(&file->block_bytes, (uint32_t)data->st_blksize, memory_order_release);

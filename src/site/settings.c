@@ -42,21 +42,6 @@ static bool is_size(const char *text) {
     return digits && digits < 16 && (rest == 0 || (rest == 1 && strchr("kMG", text[digits])));
 }
 
-// Numbers and ranges with commas.
-static bool are_ranks(const char *text) {
-    for (;; text++) {
-        size_t digits = strspn(text, "0123456789");
-        if (!digits || digits > 9) return false;
-        text += digits;
-        if (*text == '-') {
-            digits = strspn(++text, "0123456789");
-            if (!digits || digits > 9) return false;
-            text += digits;
-        }
-        if (*text != ',') return !*text;
-    }
-}
-
 static bool is_duration(const char *text) {
     double seconds;
     return options_duration(text, &seconds) == 0;
@@ -70,7 +55,7 @@ static const char *fault_of(enum site_setting setting, const char *value) {
     case SITE_SECONDS: return is_number(value, 10, 1u << 30) ? NULL : "is not a number";
     case SITE_SIZE: return is_size(value) ? NULL : "is not a number of bytes, such as 64M";
     case SITE_DURATION: return is_duration(value) ? NULL : "is not a duration, such as 10ms";
-    case SITE_RANKS: return !*value || are_ranks(value) ? NULL : "is not a list of ranks, such as 0,4-7";
+    case SITE_RANKS: return !*value || options_are_ranks(value) ? NULL : "is not a list of ranks, such as 0,4-7";
     case SITE_MODE: return is_number(value, 8, 0777) ? NULL : "is not an octal number up to 0777";
     default: break;
     }
