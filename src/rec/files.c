@@ -244,31 +244,38 @@ static struct file *group_of(const char *name, size_t path_len, enum file_kind k
     return common(&common_file, "(files past the file cap)", FILE_COMMON);
 }
 
+// Guards what follows, up to the number of files in a group.
+static _Atomic uint32_t members_lock;
+
 // How many files there are past the cap is known as long as their names can be remembered, by hashes of 32 bits: memory
 // is bounded.
 static bool is_first_use(uint64_t hash) {
     enum { PLACES = 1 << 16, MOST = PLACES / 4 * 3 };
-    static _Atomic uint32_t lock;
-    bool is_new = false;
-    if (!spin_lock_in_time(&lock)) return false;
-    if (!seen) seen = memory_pages(PLACES * sizeof *seen);
-    if (seen && seen_generation != recorder.generation) memset(seen, 0, PLACES * sizeof *seen), seen_count = 0;
-    seen_generation = recorder.generation;
-    uint32_t own = (uint32_t)(hash >> 32) | 1, at = (uint32_t)hash % PLACES;
-    while (seen && seen[at] && seen[at] != own) at = (at + 1) % PLACES;
-    if (seen && !seen[at] && seen_count < MOST) {
-        seen[at] = own;
-        seen_count++;
-        is_new = true;
+    if (!seen && !(seen = memory_pages(PLACES * sizeof *seen))) return false;
+    if (seen_generation != recorder.generation) { // a forked child counts its own
+        memset(seen, 0, PLACES * sizeof *seen);
+        seen_count = 0;
+        seen_generation = recorder.generation;
     }
-    spin_unlock(&lock);
-    return is_new;
+    uint32_t own = (uint32_t)(hash >> 32) | 1, at = (uint32_t)hash % PLACES;
+    while (seen[at] && seen[at] != own) at = (at + 1) % PLACES;
+    if (seen[at] || seen_count == MOST) return false;
+    seen[at] = own;
+    seen_count++;
+    return true;
 }
 
-static void store_members(struct file *file) {
-    uint64_t members = atomic_load(&file->members);
-    if (file->members_place && file->members_generation == recorder.generation)
-        memcpy(file->members_place, &members, sizeof members);
+static void renew_members(struct file *file) {
+    if (file->members_generation == recorder.generation) return;
+    file->members_place = NULL;
+    file->members_generation = recorder.generation;
+    file->members = 0;
+}
+
+static void add_member(struct file *file) {
+    renew_members(file);
+    file->members++;
+    if (file->members_place) memcpy(file->members_place, &file->members, sizeof file->members);
 }
 
 // Objects in files past the cap have names that begin with that of the entry for these files.
@@ -279,14 +286,9 @@ static bool names_group(const char *name, size_t path_len) {
 
 static struct file *count_member(struct file *file, const char *name, size_t path_len, uint64_t hash) {
     spill_count_loss(LOSS_FILE_CAP, 1);
-    if (!file || names_group(name, path_len) || !is_first_use(hash)) return file;
-    if (file->members_generation != recorder.generation) { // a forked child counts its own
-        file->members_place = NULL;
-        file->members_generation = recorder.generation;
-        atomic_store(&file->members, 0);
-    }
-    atomic_fetch_add(&file->members, 1);
-    store_members(file);
+    if (!file || names_group(name, path_len) || !spin_lock_in_time(&members_lock)) return file;
+    if (is_first_use(hash)) add_member(file);
+    spin_unlock(&members_lock);
     return file;
 }
 
@@ -335,17 +337,17 @@ void files_note_stat(struct file *file, const struct stat *data) {
 // The number stays where it is in the spill file and grows there, so that it counts even if the process is killed.
 static void announce_members(struct file *file) {
     struct fields_out out;
-    uint64_t members = atomic_load(&file->members);
-    if (file->members_place && file->members_generation == recorder.generation) return;
-    if (!spill_begin_record(&out, 64)) return;
-    fields_begin(&out, RECORD_AGGREGATE);
-    fields_number(&out, AGGREGATE_FILE, file->id);
-    fields_bytes(&out, AGGREGATE_MEMBERS, &members, sizeof members);
-    file->members_place = out.at - sizeof members;
-    file->members_generation = recorder.generation;
-    fields_end(&out); // moves nothing: the length of so short a record takes one byte
-    spill_end_record(&out);
-    store_members(file);
+    if (!spin_lock_in_time(&members_lock)) return;
+    renew_members(file);
+    if (!file->members_place && spill_begin_record(&out, 64)) {
+        fields_begin(&out, RECORD_AGGREGATE);
+        fields_number(&out, AGGREGATE_FILE, file->id);
+        fields_bytes(&out, AGGREGATE_MEMBERS, &file->members, sizeof file->members);
+        file->members_place = out.at - sizeof file->members;
+        fields_end(&out); // moves nothing: the length of so short a record takes one byte
+        spill_end_record(&out);
+    }
+    spin_unlock(&members_lock);
 }
 
 void files_announce(struct file *file) {

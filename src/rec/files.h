@@ -37,7 +37,7 @@ struct file {
     uint32_t counters_generation;
     struct counters *counters[LAYER_COUNT]; // after the end of the trace; in the spill file
     struct file *_Atomic stand_in;          // the entry whose counters it uses, because there is no room for its own
-    _Atomic uint64_t members;               // of an entry for several files: how many, as far as they are known
+    uint64_t members;                       // of an entry for several files: how many, as far as they are known
     uint8_t *members_place;                 // the same number in the spill file of that generation; not aligned
     uint32_t members_generation;
     uint64_t *mapped; // in the spill file of one generation: bytes moved through mappings, by enum mapped_kind

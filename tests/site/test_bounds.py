@@ -232,9 +232,14 @@ class TriggerTest(BoundsCase):
                     return event['op'], event['file'], event['offset'], event['size'], event['result'] if event['size'] else None
                 self.assertEqual([key(event) for event in self.events(log)], [key(event) for event in wanted])
                 self.assert_same(log, kept)
+                self.assertEqual(len(harness.json.loads(self.decoded(log))), len(wanted))
                 self.assertIn('calls that triggers chose', self.expect(0, 'info', log).stdout.decode())
                 self.expect(0, 'phases', log)
                 self.expect(0, 'report', log, '-o', self.path(how + '.html'))
+
+    def decoded(self, log):
+        """The events by the second decoder, which knows the format only from its description."""
+        return harness.run(sys.executable, os.path.join(harness.SOURCE, 'tests', 'golden', 'decode.py'), log).stdout
 
     def test_file(self):
         self.check({'trace_file': '*/data/1/*'}, lambda event: '/data/1/' in event['file'])
