@@ -75,6 +75,20 @@ int options_duration(const char *text, double *seconds) {
     return ERR_USAGE;
 }
 
+bool options_are_ranks(const char *text) {
+    for (;; text++) {
+        size_t digits = strspn(text, "0123456789");
+        if (!digits || digits > 9) return false;
+        text += digits;
+        if (*text == '-') {
+            digits = strspn(++text, "0123456789");
+            if (!digits || digits > 9) return false;
+            text += digits;
+        }
+        if (*text != ',') return !*text;
+    }
+}
+
 static bool is_choice(const char *words, const char *value, size_t len) {
     for (size_t word; *words; words += word + (words[word] == '|')) {
         word = strcspn(words, "|");

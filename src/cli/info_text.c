@@ -117,6 +117,7 @@ static void add_process(struct table *table, const struct summary_row *row, bool
     if ((last->exit == EXIT_CLEAN || last->exit == EXIT_UNDERSCORE) && last->exit_value)
         table_append(table, ", status %" PRIu32, last->exit_value);
     table_text(table, command ? command : process->exe);
+    if (process->counts_all) table_append(table, "  [trace: calls that triggers chose]");
     if (process->trace_ended) table_append(table, "  [trace ended: %s]", describe_loss(process->trace_ended));
     table_row(table);
     free(command);
@@ -210,6 +211,10 @@ static int print_files(const struct summary *summary, bool all, FILE *out) {
     }
     FORWARD(table_end(&table));
     print_more(shown, summary->file_count, out);
+    const struct summary_past_cap past = summary_past_cap(summary);
+    if (past.records)
+        fprintf(out, "  past the caps: %s in %s %s, as (other files)\n", human_count(past.files, "file").text,
+                human_count(past.records, "").text, past.records == 1 ? "directory" : "directories");
     return 0;
 }
 

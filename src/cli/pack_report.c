@@ -37,19 +37,19 @@ void pack_report_clear(void) {
 
 static void print_caps(const struct log *log) {
     uint64_t ended[2] = {0};                           // by the cap, by a full disk
-    bool has_common_name = false, lost_to_cap = false; // with --no-trace nothing is
+    bool has_directories = false, lost_to_cap = false; // with --no-trace nothing is
     for (size_t i = 0; i < log_process_count(log); i++) {
         unsigned reason = log_process_at(log, i)->trace_ended;
         if (reason) ended[reason == LOSS_DISK_FULL]++;
     }
     for (size_t i = 0; i < log_loss_count(log); i++) {
-        has_common_name |= log_loss_at(log, i)->reason == LOSS_FILE_CAP;
+        has_directories |= log_loss_at(log, i)->reason == LOSS_FILE_CAP;
         lost_to_cap |= log_loss_at(log, i)->reason == LOSS_TRACE_CAP;
     }
     if (ended[0] && lost_to_cap)
         fprintf(stderr, ", the trace of %s ended at its cap (--trace-cap)", human_count(ended[0], "process").text);
     if (ended[1]) fprintf(stderr, ", the disk had no room for the trace of %s", human_count(ended[1], "process").text);
-    if (has_common_name) fputs(", files past the cap have one name (--file-cap)", stderr);
+    if (has_directories) fputs(", files past the cap are counted by directory (--file-cap)", stderr);
 }
 
 static void print_why(const struct log *log, const struct pack_result *result) {

@@ -184,7 +184,7 @@ static int print_text(const struct model *model, FILE *out) {
     print_unphased(out, model->unphased_inherited,
                    "in files that were open before the job began, such as its standard output (--standard-streams)");
     print_unphased(out, model->unphased_unnamed, "in files without a name");
-    print_unphased(out, model->unphased_untraced, "after the end of the trace");
+    print_unphased(out, model->unphased_untraced, "not in the trace");
     return 0;
 }
 

@@ -83,11 +83,11 @@ static uint32_t storage_of(struct facts *facts, const struct log_file *file) {
     return (uint32_t)at;
 }
 
-// Files beyond the recorder's cap, and files without a name, have one common name, which does not begin with a slash:
-// that several calls have this name does not mean that they are about the same file.
+// Files beyond the recorder's caps have the name of their directory, and files without a name one common name, which
+// does not begin with a slash: that several calls have this name does not mean that they are about the same file.
 static int lookup_file(struct facts *facts, const struct log_file *file, struct facts_file **out) {
     *out = NULL;
-    if (!file || file->name[0] != '/') return 0;
+    if (!file || file->is_aggregate || file->name[0] != '/') return 0;
     struct facts_file **place = &facts->file[log_file_index(facts->log, file)];
     if (!*place) {
         *place = calloc(1, sizeof **place);

@@ -285,6 +285,27 @@ unsigned counters_add(struct counters *c, const struct counters_input *in) {
     }
 }
 
+struct counters_position *counters_position_of(struct counters_position *table, uint32_t handle, unsigned layer) {
+    uint64_t key = (uint64_t)handle << 8 | layer;
+    struct counters_position *position =
+        &table[(handle + layer * (COUNTERS_POSITIONS / LAYER_COUNT)) % COUNTERS_POSITIONS];
+    if (position->key != key) *position = (struct counters_position){.key = key};
+    return position;
+}
+
+static void forget_first_calls(uint64_t *v) {
+    memset(&v[COUNTER_READ_SEAM], 0, (COUNTER_META_FIRST_END - COUNTER_READ_SEAM + 1) * sizeof *v);
+}
+
+unsigned counters_add_apart(struct counters *c, const struct counters_input *in, struct counters_position *position) {
+    uint64_t *state = &c->value[COUNTER_LAST_BYTE_READ];
+    memcpy(state, position->state, sizeof position->state);
+    unsigned missed = counters_add(c, in);
+    memcpy(position->state, state, sizeof position->state);
+    forget_first_calls(c->value);
+    return missed;
+}
+
 enum merge_rule { MERGE_SUM, MERGE_MOST, MERGE_EARLIEST, MERGE_LATER, MERGE_APART };
 
 static enum merge_rule merge_rule(unsigned counter) {
@@ -397,9 +418,7 @@ void counters_merge(struct counters *c, const struct counters *later, struct cou
 
 void counters_merge_rank(struct counters *c, const struct counters *other, struct counters_common left_out[2]) {
     struct counters beside = *other;
-    beside.value[COUNTER_READ_SEAM] = beside.value[COUNTER_WRITE_SEAM] = SEAM_NONE;
-    beside.value[COUNTER_FIRST_KIND] = 0;
-    for (unsigned sum = TIME_READ; sum <= TIME_META; sum++) beside.value[COUNTER_READ_FIRST_END + sum] = 0;
+    forget_first_calls(beside.value);
     counters_merge(c, &beside, left_out);
 }
 

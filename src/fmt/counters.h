@@ -207,6 +207,18 @@ static inline uint64_t counters_size_key(uint64_t size, uint32_t shape) {
 // as enum counters_missed. The recorder drops them, the reader keeps them in a list of its own.
 unsigned counters_add(struct counters *c, const struct counters_input *in);
 
+// What the next call on one open file is compared with. Counters that stand for several files need it for each of them.
+enum { COUNTERS_STATE = COUNTER_META_BUSY_UNTIL - COUNTER_LAST_BYTE_READ + 1, COUNTERS_POSITIONS = 1024 };
+struct counters_position {
+    uint64_t key; // handle and layer
+    uint64_t state[COUNTERS_STATE];
+};
+
+// The place of the open file in a table of COUNTERS_POSITIONS, which forgets one that was there before.
+struct counters_position *counters_position_of(struct counters_position *table, uint32_t handle, unsigned layer);
+// Like counters_add, for counters that stand for several files. They are never compared with those of an earlier part.
+unsigned counters_add_apart(struct counters *c, const struct counters_input *in, struct counters_position *position);
+
 // One of several reads or writes that differ only in these fields.
 struct counters_access {
     uint64_t offset;

@@ -31,10 +31,11 @@ enum record_kind {
     RECORD_PROCESS_DATASET = 23,
     RECORD_MAPPED = 24, // what a process moved through mappings of a file: an estimate
     RECORD_STACK = 25,
-    RECORD_SERVER = 26, // of a stack
-    RECORD_UNTIED = 27, // what was recorded below the system call and belongs to no call above
-    RECORD_PROBE = 28,  // of a stack; not in logs
-    RECORD_MOUNT = 29,  // a mounted file system that has files of the job
+    RECORD_SERVER = 26,    // of a stack
+    RECORD_UNTIED = 27,    // what was recorded below the system call and belongs to no call above
+    RECORD_PROBE = 28,     // of a stack; not in logs
+    RECORD_MOUNT = 29,     // a mounted file system that has files of the job
+    RECORD_AGGREGATE = 30, // a file record that stands for several files of a process
 };
 
 enum job_key {
@@ -95,6 +96,7 @@ enum process_key {
     PROCESS_CPU_WAIT_NS = 37, // how long its main thread was runnable but did not run; absent if unknown
     PROCESS_VIA = 38,         // enum process_via; absent: by the preload library
     PROCESS_JOINED = 39,      // 1: it ran already when its recording began
+    PROCESS_COUNTS_ALL = 40,  // 1: its RECORD_COUNTERS count all calls; events are some of these, chosen by triggers
 };
 
 // How a process was recorded.
@@ -152,7 +154,7 @@ enum loss_reason {
     LOSS_SIGNAL = 1,        // a signal handler's call arrived while the recorder was writing
     LOSS_TRACE_CAP = 2,     // the trace cap was reached: from there on only counters
     LOSS_DISK_FULL = 3,     // no room for the trace: from there on only counters
-    LOSS_FILE_CAP = 4,      // look-ups of names after the file cap; their events have one common name
+    LOSS_FILE_CAP = 4,      // look-ups of names past the caps of files and counters; their directory has a record
     LOSS_DAMAGED = 5,       // bytes of a spill or log that could not be read
     LOSS_NO_SPILL = 6,      // processes (the count is of these) that could not make a spill file
     LOSS_FD_RANGE = 7,      // a descriptor number over the recorder's table
@@ -204,6 +206,13 @@ enum mapped_key {
     MAPPED_PROCESS = 2,
     MAPPED_SUMS = 3,  // spill only: 8 bytes for each enum mapped_kind
     MAPPED_BYTES = 4, // log only: one number for each enum mapped_kind that is not 0, in the form bytes << 4 | kind
+};
+
+enum aggregate_key {
+    AGGREGATE_FILE = 1, // in a spill and in a log the process's own number
+    AGGREGATE_PROCESS = 2,
+    AGGREGATE_MEMBERS = 3, // spill only: 8 bytes, the number of files
+    AGGREGATE_FILES = 4,   // log only: the same as a number
 };
 
 enum stream_key { STREAM_ID = 1, STREAM_PROCESS = 2, STREAM_LOCAL = 3 }; // the last: the process's own number of it

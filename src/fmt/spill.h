@@ -82,6 +82,7 @@ struct spill_header {
     _Atomic uint32_t raw_rings;          // io_urings that the program made by system calls of its own
     uint32_t cpu_wait_known;
     uint64_t cpu_wait_ns; // how long the main thread was runnable but did not run
+    uint32_t counts_all;  // 1: the counters count all calls; events are some of these, chosen by triggers
 };
 
 struct spill_tally {

@@ -71,7 +71,8 @@ struct live_process {
     uint64_t io_units; // in calls that it made, summed over its threads; of its clock
     uint64_t io_marked;
     double io_share;         // of the time of the threads that made calls, between the last two marks
-    uint64_t untraced_units; // of io_units, after the end of the trace
+    uint64_t untraced_units; // of io_units, after the end of the trace or beside it
+    uint64_t dropped_units;  // of these, in chunks of events that are not looked at any more
     uint64_t walked;         // where the next chunk begins
     unsigned waits;          // looks for which it has been missing
     struct live_chunk *chunk;

@@ -222,10 +222,10 @@ static uint64_t busy_units(const struct stream_event *event, const struct call_i
 static void add_event(struct live *live, struct live_process *process, const struct stream_event *event) {
     const struct call_info *call = &call_table[event->call < call_table_len ? event->call : 0];
     if (event->parent_number == STREAM_NO_PARENT) {
-        process->io_units += busy_units(event, call);
+        if (!process->header.counts_all) process->io_units += busy_units(event, call);
         if (call->name) note_slow(live, process, event);
     }
-    if (call->layer != LAYER_POSIX && call->layer != LAYER_STDIO) return;
+    if (process->header.counts_all || (call->layer != LAYER_POSIX && call->layer != LAYER_STDIO)) return;
     struct live_sums sums = {.calls = 1};
     sums.metadata = call->class == CLASS_OPEN || call->class == CLASS_CLOSE || call->class == CLASS_META;
     sums.bytes[call->class == CLASS_WRITE] = moved_bytes(event, call);
@@ -295,13 +295,13 @@ static int add_counted(struct live *live, struct live_process *process, size_t p
 static int follow_counters(struct live *live, struct live_process *process) {
     struct spill_chunk head;
     struct spill_counters entry;
-    uint64_t units = 0;
+    uint64_t units = process->dropped_units;
     size_t place = 0;
     for (size_t i = 0; i < process->chunks; i++) {
         struct live_chunk *chunk = &process->chunk[i];
-        if (chunk->kind != CHUNK_COUNTERS || read_at(process, chunk->offset, &head, sizeof head) < 0) continue;
-        if (!is_sound(&head)) continue;
+        if (read_at(process, chunk->offset, &head, sizeof head) < 0 || !is_sound(&head)) continue;
         units += head.tally.io_units;
+        if (chunk->kind != CHUNK_COUNTERS) continue;
         *chunk = (struct live_chunk){.offset = chunk->offset, .kind = chunk->kind, .used = head.used};
         FORWARD(read_new(live, process, chunk));
         for (size_t at = 0; live->payload.len - at >= sizeof entry; at += sizeof entry) {
@@ -321,6 +321,8 @@ static void drop_whole_chunks(struct live_process *process) {
     for (size_t i = 0; i < process->chunks; i++) {
         struct live_chunk chunk = process->chunk[i];
         if (chunk.is_whole && chunk.read == chunk.used) {
+            struct spill_chunk head;
+            if (read_at(process, chunk.offset, &head, sizeof head) == 0) process->dropped_units += head.tally.io_units;
             free(chunk.decoder);
             continue;
         }
@@ -345,7 +347,7 @@ int live_follow_process(struct live *live, struct live_process *process) {
         }
         FORWARD(follow_events(live, process, chunk));
     }
-    if (process->header.trace_ended) FORWARD(follow_counters(live, process));
+    if (process->header.trace_ended || process->header.counts_all) FORWARD(follow_counters(live, process));
     drop_whole_chunks(process);
     return 0;
 }

@@ -188,6 +188,7 @@ void log_close(struct log *log) {
                               &log->process_selections,
                               &log->process_datasets,
                               &log->mapped,
+                              &log->aggregates,
                               &log->servers,
                               &log->below};
     struct lookup *lookups[] = {

@@ -84,6 +84,7 @@ struct log_process {
     uint64_t cpus;        // that it may run on; 0: unknown
     enum process_via via; // VIA_COUNT: in a way that this version does not know
     bool is_joined;       // it ran already when its recording began
+    bool counts_all; // its counters have all calls; events are some of these, chosen by triggers, and must not be added
     bool cpu_wait_known;
     int64_t cpu_wait_ns; // its main thread was runnable but did not run
     // Communication that is not in the events: from after the trace, or after the last event of a process that was
@@ -125,6 +126,8 @@ struct log_file {
     const char *fs_name; // "ext4" …; NULL: unknown
     uint32_t block_size;
     uint32_t type;                // st_mode & S_IFMT
+    bool is_aggregate;            // it stands for files past the recorder's caps
+    uint64_t stands_for;          // how many, as each process counted its own
     const struct stripe *stripes; // its parts on a parallel file system
     size_t stripe_count;          // 0: none, or not known
 };

@@ -42,6 +42,12 @@ struct mapped_row { // RECORD_MAPPED
     struct log_mapped mapped;
 };
 
+struct aggregate_row { // RECORD_AGGREGATE
+    uint32_t process;
+    uint32_t file; // the process's own number
+    uint64_t files;
+};
+
 struct callsite_row {
     uint32_t process;
     uint32_t id;
@@ -85,6 +91,7 @@ struct log {
     struct table mounts;
     struct table communicators; // struct communicator
     struct table mapped;        // struct mapped_row
+    struct table aggregates;    // struct aggregate_row
     struct table servers;       // struct log_server
     struct table below;         // struct log_below
     struct log_stack stack;

@@ -96,7 +96,7 @@ static void parse_indexed(struct log_process *process, const struct field *field
     }
 }
 
-static struct log_process process_of(const struct field f[PROCESS_JOINED + 1]) {
+static struct log_process process_of(const struct field f[PROCESS_COUNTS_ALL + 1]) {
     return (struct log_process){
         .id = (uint32_t)f[PROCESS_ID].number,
         .pid = (uint32_t)f[PROCESS_PID].number,
@@ -127,6 +127,7 @@ static struct log_process process_of(const struct field f[PROCESS_JOINED + 1]) {
         .cpus = f[PROCESS_CPUS].number,
         .via = f[PROCESS_VIA].number < VIA_COUNT ? (enum process_via)f[PROCESS_VIA].number : VIA_COUNT,
         .is_joined = f[PROCESS_JOINED].number,
+        .counts_all = f[PROCESS_COUNTS_ALL].number,
         .cpu_wait_known = f[PROCESS_CPU_WAIT_NS].key,
         .cpu_wait_ns = limit_ns((int64_t)(f[PROCESS_CPU_WAIT_NS].number & INT64_MAX)),
         .stdio_kernel = {f[PROCESS_STDIO_KERNEL_READ].number, f[PROCESS_STDIO_KERNEL_WRITE].number},
@@ -134,8 +135,8 @@ static struct log_process process_of(const struct field f[PROCESS_JOINED + 1]) {
 }
 
 static int parse_process(struct log *log, struct fields_in body) {
-    struct field f[PROCESS_JOINED + 1], field;
-    FORWARD(fields_by_key(body, f, PROCESS_JOINED + 1));
+    struct field f[PROCESS_COUNTS_ALL + 1], field;
+    FORWARD(fields_by_key(body, f, PROCESS_COUNTS_ALL + 1));
     struct log_process process = process_of(f);
     if (process.clock.span_units == 0) process.clock.span_units = process.clock.span_ns = 1;
     FORWARD(log_parse_text(log, &f[PROCESS_HOST], &process.host));
@@ -316,6 +317,26 @@ static void link_mapped(struct log *log) {
     }
 }
 
+static int parse_aggregate(struct log *log, struct fields_in body) {
+    struct field f[AGGREGATE_FILES + 1];
+    FORWARD(fields_by_key(body, f, AGGREGATE_FILES + 1));
+    const struct aggregate_row row = {(uint32_t)f[AGGREGATE_PROCESS].number, (uint32_t)f[AGGREGATE_FILE].number,
+                                      f[AGGREGATE_FILES].number};
+    return log_put_row(&log->aggregates, NULL, 0, &row, sizeof row);
+}
+
+static void link_aggregates(struct log *log) {
+    const struct aggregate_row *row = log->aggregates.item;
+    for (size_t i = 0; i < log->aggregates.count; i++) {
+        const struct log_process *process = log_process_find(log, row[i].process);
+        const struct log_file *found = process ? log_process_file(log, process, row[i].file) : NULL;
+        if (!found) continue;
+        struct log_file *file = (struct log_file *)log->files.item + found->index;
+        file->is_aggregate = true;
+        file->stands_for += row[i].files;
+    }
+}
+
 static int parse_device(struct log *log, struct fields_in body) {
     struct field f[DEVICE_SAMPLES + 1];
     const char *samples = NULL;
@@ -390,6 +411,7 @@ static int parse_record(struct log *log, unsigned kind, struct fields_in body) {
     case RECORD_PROCESS_DATASET: return parse_link(&log->process_datasets, body);
     case RECORD_COMMUNICATOR: return parse_communicator(log, body);
     case RECORD_MAPPED: return parse_mapped(log, body);
+    case RECORD_AGGREGATE: return parse_aggregate(log, body);
     case RECORD_STACK: return log_parse_stack(log, body);
     case RECORD_SERVER: return log_parse_server(log, body);
     case RECORD_UNTIED: return log_parse_below(log, body);
@@ -554,6 +576,7 @@ int log_link(struct log *log) {
     FORWARD(link_locals(&log->process_datasets, &log->dataset_by_id, &log->dataset_by_local));
     FORWARD(link_objects(log));
     link_mapped(log);
+    link_aggregates(log);
     FORWARD(log_assign_worlds(log));
     FORWARD(link_streams(log));
     return sort_places(log);

@@ -50,6 +50,7 @@ struct stats {
         struct counters_access access[COUNTERS_RUN];
     } run[RUNS];
     uint32_t value_budget;
+    struct counters_position *positions; // of files behind aggregates; NULL: there was none so far
 };
 
 // --- slots
@@ -187,7 +188,7 @@ static int begin_run(struct stats *stats, const struct log_event *event, struct 
         run->slot = slot;
         run->call = event->call;
         run->file = event->file;
-        run->is_access = counters_is_access(event->call->build_id);
+        run->is_access = counters_is_access(event->call->build_id) && !event->file->is_aggregate;
     }
     if (!run->slot) *place = NULL;
     if (!run->slot || !run->is_access) return 0;
@@ -199,10 +200,24 @@ static int begin_run(struct stats *stats, const struct log_event *event, struct 
     return 0;
 }
 
-static int add_to_slot(struct stats *stats, struct log_stats_slot *slot, struct counters_input *in) {
+// What stands for several files compares the calls of each open file with each other.
+static int add_apart(struct stats *stats, struct log_stats_slot *slot, uint32_t handle, const struct counters_input *in,
+                     unsigned *missed) {
+    if (!stats->positions) stats->positions = calloc(COUNTERS_POSITIONS, sizeof *stats->positions);
+    RETURN_IF(!stats->positions, -ENOMEM);
+    struct counters_position *position = counters_position_of(stats->positions, handle, slot->record.layer);
+    *missed = counters_add_apart(&slot->record.counters, in, position);
+    return 0;
+}
+
+static int add_to_slot(struct stats *stats, struct log_stats_slot *slot, uint32_t handle, struct counters_input *in) {
+    unsigned missed;
     FORWARD(end_run_of(stats, slot));
     in->block_size = slot->record.file->block_size;
-    unsigned missed = counters_add(&slot->record.counters, in);
+    if (slot->record.file->is_aggregate)
+        FORWARD(add_apart(stats, slot, handle, in, &missed));
+    else
+        missed = counters_add(&slot->record.counters, in);
     uint64_t stride = slot->record.counters.value[COUNTER_LAST_STRIDE];
     if (missed & MISSED_SIZE)
         FORWARD(log_value_counts_add(&slot->sizes, counters_size_key((uint64_t)in->result, in->shape), 1,
@@ -211,10 +226,11 @@ static int add_to_slot(struct stats *stats, struct log_stats_slot *slot, struct 
     return 0;
 }
 
-static int add_input(struct stats *stats, unsigned layer, const struct log_file *file, struct counters_input *in) {
+static int add_input(struct stats *stats, unsigned layer, const struct log_file *file, uint32_t handle,
+                     struct counters_input *in) {
     struct log_stats_slot *slot;
     FORWARD(lookup_slot(stats, layer, file, &slot));
-    return add_to_slot(stats, slot, in);
+    return add_to_slot(stats, slot, handle, in);
 }
 
 // An event with two files passes the filter if either does.
@@ -251,7 +267,7 @@ static inline int add_plain(struct stats *stats, const struct log_event *event) 
         return 0;
     }
     struct counters_input in = input_of(event);
-    return add_to_slot(stats, run->slot, &in);
+    return add_to_slot(stats, run->slot, event->raw.handle, &in);
 }
 
 static struct counters_dataset dataset_of(const struct log_dataset *from) {
@@ -273,7 +289,7 @@ static int add_object_event(struct stats *stats, const struct log_event *event, 
         in->dataset = &dataset;
     }
     in->is_collective = log_event_is_collective(event);
-    return event->file ? add_input(stats, event->call->layer, event->file, in) : 0;
+    return event->file ? add_input(stats, event->call->layer, event->file, event->raw.handle, in) : 0;
 }
 
 static int add_event(struct stats *stats, const struct log_event *event) {
@@ -290,14 +306,21 @@ static int add_event(struct stats *stats, const struct log_event *event) {
     unsigned layer = counters_layer(in.call, in.flags);
     if (layer == LAYER_NONE) return 0;
     if (call_layer_is_above(layer)) return add_object_event(stats, event, &in);
-    if (wants_file(stats, event, event->file)) FORWARD(add_input(stats, layer, event->file, &in));
+    if (wants_file(stats, event, event->file)) FORWARD(add_input(stats, layer, event->file, raw->handle, &in));
     if (!event->file2 || !counters_has_target(in.call) || !wants_file(stats, event, event->file2)) return 0;
     in.is_target = true;
     in.renamed_from = event->file ? event->file->record_id : 0;
-    return add_input(stats, layer, event->file2, &in);
+    return add_input(stats, layer, event->file2, 0, &in);
+}
+
+// The recorder's counters do not say which classes and times they are of.
+static bool wants_stored(const struct log_filter *filter) {
+    return !filter->classes && !filter->has_from && !filter->has_to;
 }
 
 static int add_events(void *state, const struct log_event *event, size_t count) {
+    const struct stats *stats = state;
+    if (stats->process->counts_all && wants_stored(stats->filter)) return 0;
     for (size_t i = 0; i < count; i++) FORWARD(add_event(state, &event[i]));
     return 0;
 }
@@ -342,8 +365,7 @@ static int add_stored(struct stats *stats, const struct counters_row *row) {
 }
 
 static int add_all_stored(struct stats *stats) {
-    const struct log_filter *filter = stats->filter;
-    if (filter->classes || filter->has_from || filter->has_to) return 0;
+    if (!wants_stored(stats->filter)) return 0;
     const struct counters_row *rows = stats->log->counters.item;
     size_t low = 0, high = stats->log->counters.count;
     while (low < high) { // finds the first of this process
@@ -409,6 +431,7 @@ static void discard(void *state) {
     struct stats *stats = state;
     for (size_t i = 0; i < stats->count; i++) free_place(stats, &stats->place[i]);
     lookup_free(&stats->by_key);
+    free(stats->positions);
     free(stats->place);
     free(stats);
 }

@@ -1,4 +1,5 @@
-// Counters per process, layer and file: from the trace, and after its end from the counters that the recorder kept.
+// Counters per process, layer and file: from the trace, and after its end from the counters that the recorder kept. If
+// triggers chose what is in the trace, the recorder counted everything.
 #pragma once
 
 #include "fmt/counters.h"
@@ -45,7 +46,7 @@ int log_stats_visit(struct log_stats_request *request); // a visit with this con
 int log_reduce(struct log *log, const struct log_filter *filter, bool apart, log_stats_callback *callback,
                void *context);
 
-// Only the counters from after the trace cap, in no order. Reads no events.
+// Only the counters that the recorder kept, in no order. Reads no events.
 int log_stats_untraced(struct log *log, log_stats_callback *callback, void *context);
 
 // For counters_list: which of Darshan's modules the record belongs to.

@@ -24,6 +24,7 @@ static void free_process(struct pack_process *process) {
     for (unsigned i = 0; i < PACK_UNIQUE; i++) bytes_free(&process->unique[i]);
     bytes_free(&process->communicators);
     bytes_free(&process->mapped);
+    bytes_free(&process->aggregates);
     bytes_free(&process->sites);
     lookup_free(&process->streams);
 }
@@ -213,6 +214,7 @@ static struct log_header new_header(const struct pack *pack) {
     };
     for (size_t i = 0; i < pack->process_count; i++) {
         if (pack->process[i].has_rank) header.features |= FEATURE_MPI | FEATURE_PARTNERS;
+        if (pack->process[i].spill.header.counts_all) header.features |= FEATURE_CHOSEN;
     }
     if (pack->stack) header.features |= FEATURE_BELOW;
     // Shortly after boot there may be no random numbers; then only the time of creation identifies the log.

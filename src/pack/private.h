@@ -51,6 +51,7 @@ struct pack_process {
     struct bytes unique[PACK_UNIQUE]; // struct pack_link
     struct bytes communicators;       // RECORD_COMMUNICATOR records
     struct bytes mapped;              // struct pack_mapped
+    struct bytes aggregates;          // struct pack_aggregate
     struct bytes sites;               // struct pack_site
     struct lookup streams;            // its own stream number -> the log's
     uint64_t damaged_bytes;
@@ -64,6 +65,11 @@ struct pack_link { // a process's own number of something, and the log's
 struct pack_mapped { // RECORD_MAPPED
     uint32_t file;   // the process's own number
     uint64_t bytes[MAPPED_KINDS];
+};
+
+struct pack_aggregate { // RECORD_AGGREGATE
+    uint32_t file;      // the process's own number
+    uint64_t files;
 };
 
 struct pack_site {

@@ -26,7 +26,7 @@ static bool is_written_by_packer(unsigned key) {
     case PROCESS_MPI:
     case PROCESS_MPI_SIZE:
     case PROCESS_LOCAL_RANK: return false;
-    default: return key <= PROCESS_IO_NS || key == PROCESS_CPU_WAIT_NS;
+    default: return key <= PROCESS_IO_NS || key == PROCESS_CPU_WAIT_NS || key == PROCESS_COUNTS_ALL;
     }
 }
 
@@ -144,6 +144,16 @@ static int read_mapped(struct pack_process *process, struct fields_in body) {
     return bytes_append(&process->mapped, &mapped, sizeof mapped);
 }
 
+static int read_aggregate(struct pack_process *process, struct fields_in body) {
+    struct field f[AGGREGATE_MEMBERS + 1];
+    struct pack_aggregate aggregate;
+    FORWARD(fields_by_key(body, f, AGGREGATE_MEMBERS + 1));
+    RETURN_IF(f[AGGREGATE_MEMBERS].len != sizeof aggregate.files || f[AGGREGATE_FILE].number > UINT32_MAX, ERR_FORMAT);
+    aggregate.file = (uint32_t)f[AGGREGATE_FILE].number;
+    memcpy(&aggregate.files, f[AGGREGATE_MEMBERS].data, sizeof aggregate.files);
+    return bytes_append(&process->aggregates, &aggregate, sizeof aggregate);
+}
+
 static int read_child_end(struct pack *pack, const struct pack_process *process, struct fields_in body) {
     struct field f[CHILD_END_STATUS + 1];
     FORWARD(fields_by_key(body, f, CHILD_END_STATUS + 1));
@@ -169,6 +179,7 @@ static int read_record(struct pack *pack, struct pack_process *process, struct l
     case RECORD_MODULE: return read_module(pack, process, modules, body);
     case RECORD_CALLSITE: return read_callsite(process, modules, body);
     case RECORD_MAPPED: return read_mapped(process, body);
+    case RECORD_AGGREGATE: return read_aggregate(process, body);
     case RECORD_CHILD_END: return read_child_end(pack, process, body);
     case RECORD_JOB:
     case RECORD_SETTING: return pack_read_job(pack, process, kind, body);

@@ -124,7 +124,7 @@ int pack_write_chunk(struct pack *pack, struct pack_process *process, const stru
     facts.summary.process = process->id;
     durations_to_ns(&facts.summary, &process->clock);
     if (!is_below) pack->result.events += facts.events;
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2 && !process->spill.header.counts_all; i++) {
         pack->result.bytes[i] += facts.moved[i];
         pack->result.counted[i] += facts.counted[i];
     }

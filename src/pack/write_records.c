@@ -98,8 +98,9 @@ static void put_untraced(struct fields_out *out, const struct pack_process *proc
         if (comm->bytes) fields_number(out, PROCESS_COMM_BYTES, comm->bytes << 4 | kind);
     }
     uint32_t trace_ended = process->spill.header.trace_ended;
-    if (!trace_ended) return;
-    fields_number(out, PROCESS_TRACE_ENDED, trace_ended);
+    if (process->spill.header.counts_all) fields_number(out, PROCESS_COUNTS_ALL, 1);
+    if (!trace_ended && !process->spill.header.counts_all) return;
+    if (trace_ended) fields_number(out, PROCESS_TRACE_ENDED, trace_ended);
     fields_number(out, PROCESS_IO_NS, span_ns(process, tally->io_units));
 }
 
@@ -158,6 +159,17 @@ static void write_mapped(struct pack *pack, const struct pack_process *process) 
     }
 }
 
+static void write_aggregates(struct pack *pack, const struct pack_process *process) {
+    const struct pack_aggregate *aggregate = (const void *)process->aggregates.data;
+    for (size_t i = 0; i < process->aggregates.len / sizeof *aggregate; i++) {
+        struct fields_out *out = log_writer_begin(&pack->writer, RECORD_AGGREGATE, SMALL_ROOM);
+        fields_number(out, AGGREGATE_PROCESS, process->id);
+        fields_number(out, AGGREGATE_FILE, aggregate[i].file);
+        fields_number(out, AGGREGATE_FILES, aggregate[i].files);
+        log_writer_end(&pack->writer);
+    }
+}
+
 static int write_sites(struct pack *pack, const struct pack_process *process) {
     const struct pack_site *site = (const void *)process->sites.data;
     size_t count = process->sites.len / sizeof *site;
@@ -207,6 +219,7 @@ int pack_write_process(struct pack *pack, struct pack_process *process) {
     for (unsigned i = 0; i < PACK_UNIQUE; i++) write_links(pack, process, pack_unique[i].link, &process->unique[i]);
     write_communicators(pack, process);
     write_mapped(pack, process);
+    write_aggregates(pack, process);
     FORWARD(write_streams(pack, process));
     FORWARD(write_sites(pack, process));
     write_losses(pack, process);

@@ -5,9 +5,11 @@
 #include "rec/asking.h"
 #include "rec/async/pending.h"
 #include "rec/callsites.h"
+#include "rec/file_counters.h"
 #include "rec/spill.h"
+#include "rec/triggers.h"
 
-enum { FIRST_CHUNK_BYTES = 16 << 10, CHUNK_BYTES = 64 << 10, COUNTERS_CHUNK_BYTES = 64 << 10 };
+enum { FIRST_CHUNK_BYTES = 16 << 10, CHUNK_BYTES = 64 << 10 };
 
 // Communication that is not written yet moves to the new tally.
 static void change_tally(struct thread *thread, struct spill_tally *tally) {
@@ -70,8 +72,9 @@ static void define_slot(struct thread *thread, unsigned slot, uint64_t key, cons
     uint32_t callsite = recorder.callsites ? callsites_number(e->event.caller) : 0;
     if (callsite) flags |= SLOT_CALLSITE;
     if (e->file) files_announce(e->file);
-    // With call sites no key may match in emit(): every event must come here, where the caller is compared, too.
-    if (recorder.callsites) key = 0;
+    // With call sites or triggers no key may match in emit(): every event must come here, where the caller is compared,
+    // too, and where it is chosen.
+    if (recorder.callsites || recorder.selects) key = 0;
     stream_put_slot(&thread->writer, slot, key, e->event.call, e->file ? e->file->id : 0, e->serial, flags, callsite);
 }
 
@@ -85,51 +88,11 @@ static bool set_site(struct thread *thread, unsigned slot, uint64_t key, uintptr
     return same;
 }
 
-static struct counters *file_counters(struct file *file, unsigned layer) {
-    PER_PROCESS static struct spill_chunk *chunk; // of one generation; guarded by its own lock
-    PER_PROCESS static uint32_t chunk_generation;
-    static _Atomic uint32_t lock;
-    if (file->counters_generation != recorder.generation) {
-        memset(file->counters, 0, sizeof file->counters);
-        file->counters_generation = recorder.generation;
-    }
-    if (file->counters[layer]) return file->counters[layer];
-    spin_lock(&lock);
-    uint32_t used = chunk && chunk_generation == recorder.generation ? atomic_load(&chunk->used) : UINT32_MAX / 2;
-    if (used + sizeof(struct spill_counters) > COUNTERS_CHUNK_BYTES - SPILL_CHUNK_HEADER_BYTES) {
-        enum loss_reason reason;
-        chunk = spill_claim(CHUNK_COUNTERS, COUNTERS_CHUNK_BYTES, &reason);
-        chunk_generation = recorder.generation;
-        used = 0;
-    }
-    if (chunk) {
-        struct spill_counters *record = (struct spill_counters *)(spill_payload(chunk) + used);
-        record->file = file->id;
-        record->layer = layer;
-        file->counters[layer] = &record->counters;
-        files_announce(file);
-        atomic_store_explicit(&chunk->used, used + (uint32_t)sizeof *record, memory_order_release);
-    }
-    spin_unlock(&lock);
-    return file->counters[layer];
-}
-
 static uint64_t attribute(const struct emission *e, uint32_t id) {
     for (unsigned i = 0; i < e->extra.attributes; i++) {
         if (e->extra.attribute[i].id == id) return e->extra.attribute[i].value;
     }
     return 0;
-}
-
-static void count_in(struct file *file, unsigned layer, const struct counters_input *input) {
-    spin_lock(&file->counters_lock);
-    struct counters *counters = file_counters(file, layer);
-    if (counters) {
-        counters_add(counters, input);
-    } else {
-        spill_count_loss(LOSS_COUNTERS_FULL, 1);
-    }
-    spin_unlock(&file->counters_lock);
 }
 
 // Adds the time in calls. A call inside another one is part of that one; asynchronous transfers count only their time
@@ -147,7 +110,6 @@ static void tally_time(struct thread *thread, const struct emission *e) {
 static void count(struct thread *thread, const struct emission *e) {
     const struct call_info *call = &call_table[e->event.call];
     tally_time(thread, e);
-    if (recorder.trace_cap) spill_count_loss(LOSS_TRACE_CAP, 1); // with --no-trace nothing is lost
     struct counters_input input = {.call = e->event.call,
                                    .offset = e->event.offset,
                                    .has_offset = !(e->extra.flags & EVENT_NO_OFFSET) && call->traits & CALL_HAS_OFFSET,
@@ -165,13 +127,13 @@ static void count(struct thread *thread, const struct emission *e) {
     if (layer == LAYER_NONE || e->extra.flags & EVENT_ERROR || input.result < 0) return;
     if (e->file) {
         input.block_size = e->file->block_bytes;
-        count_in(e->file, layer, &input);
+        file_counters_add(e->file, e->serial, layer, &input);
     }
     if (e->file2 && counters_has_target(e->event.call)) {
         input.block_size = e->file2->block_bytes;
         input.is_target = true;
         input.renamed_from = e->file ? e->file->id : 0;
-        count_in(e->file2, layer, &input);
+        file_counters_add(e->file2, 0, layer, &input);
     }
 }
 
@@ -322,22 +284,41 @@ static void leave_out(struct thread *thread, const struct emission *e) {
     emit_left_out(thread, call->class == CLASS_WRITE, LEFT_OUT_NONE, is_counted ? bytes : 0);
 }
 
-static void write_event(struct thread *thread, struct emission *e) {
+// There is no room for the event. With triggers it has been counted already.
+static void count_instead(struct thread *thread, const struct emission *e) {
+    if (is_unwanted(e->event.call)) {
+        leave_out(thread, e);
+        return;
+    }
+    if (!recorder.selects) count(thread, e);
+    if (recorder.trace_cap) spill_count_loss(LOSS_TRACE_CAP, 1); // with --no-trace nothing is lost
+}
+
+// Counts a call where triggers choose the events; returns whether it becomes one. A call that contains chosen ones
+// does.
+static bool is_chosen(struct thread *thread, const struct emission *e) {
+    if (is_unwanted(e->event.call)) return true; // put_event leaves it out
+    count(thread, e);
+    bool is_announced = e->ends_frame && thread->frame->number != CALL_FRAME_SILENT;
+    return triggers_choose(e) || (is_announced && !withdraw(&thread->writer, thread->frame));
+}
+
+static void put_event(struct thread *thread, struct emission *e) {
     struct stream_writer *writer = &thread->writer;
     if (UNLIKELY(ends_above(thread, e))) {
         writer->limit = thread->saved_limit;
         thread->saved_limit = NULL;
         bool has_room = writer->at < writer->limit || emit_next_chunk(thread, e->event.start);
         if (has_room)
-            write_event(thread, e);
+            put_event(thread, e);
         else
-            count(thread, e);
+            count_instead(thread, e);
         emit_next_slowly(thread);
         return;
     }
     if (UNLIKELY(writer->at >= writer->limit)) {
         if (!make_room(thread, e->event.start)) {
-            is_unwanted(e->event.call) ? leave_out(thread, e) : count(thread, e);
+            count_instead(thread, e);
             return;
         }
         if (thread->frame && thread->frame->choice_count) {
@@ -354,7 +335,8 @@ static void write_event(struct thread *thread, struct emission *e) {
     uint64_t subject = emit_subject(e->serial, e->file);
     unsigned slot = emit_slot(subject, e->event.call);
     uint64_t key = emit_key(subject, e->event.call, e->event.unaligned);
-    if (recorder.callsites ? !set_site(thread, slot, key, e->event.caller) : writer->slot[slot].key != key) {
+    if (recorder.callsites || recorder.selects ? !set_site(thread, slot, key, e->event.caller)
+                                               : writer->slot[slot].key != key) {
         define_slot(thread, slot, key, e);
     }
     if (e->file2) {
@@ -366,6 +348,11 @@ static void write_event(struct thread *thread, struct emission *e) {
     } else {
         stream_put_extended(writer, slot, e->event.offset, e->event.size, e->event.start, e->event.end, &e->extra);
     }
+}
+
+static void write_event(struct thread *thread, struct emission *e) {
+    if (UNLIKELY(recorder.selects) && !is_chosen(thread, e)) return;
+    put_event(thread, e);
 }
 
 // Called in a signal handler that has interrupted its own thread. Another handler may interrupt this one, so each
@@ -427,7 +414,7 @@ static bool push(struct thread *thread, struct call_frame *frame) {
 
 void emit_push(struct thread *thread, struct call_frame *frame, uint64_t known) {
     struct stream_writer *writer = &thread->writer;
-    if (!push(thread, frame) || !emit_claim(thread)) return;
+    if (!push(thread, frame) || (recorder.selects && !triggers_are_on()) || !emit_claim(thread)) return;
     if (make_ready(thread)) {
         frame->before = writer->at;
         frame->is_known = known != CALL_FRAME_SILENT;

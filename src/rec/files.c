@@ -17,8 +17,14 @@ enum { BUCKETS = 4096 };
 PER_PROCESS static struct file *_Atomic *bucket;
 PER_PROCESS static _Atomic uint32_t file_count;
 PER_PROCESS static _Atomic uint32_t object_count;     // of these, objects inside files: they must not use up the names
-PER_PROCESS static struct file *_Atomic common_file;  // for all names after the file cap
+PER_PROCESS static _Atomic uint32_t group_count;      // and those that stand for several files
+PER_PROCESS static _Atomic uint32_t full_since;       // generation + 1 in which there was no room for further counters
+PER_PROCESS static struct file *_Atomic common_file;  // for all names after the caps of files and directories
 PER_PROCESS static struct file *_Atomic unnamed_file; // for files whose name is not known
+
+PER_PROCESS static uint32_t *seen; // hashes of names after the file cap, as far as there is room
+PER_PROCESS static uint32_t seen_count;
+PER_PROCESS static uint32_t seen_generation;
 
 // The current directory. It is read when it is first needed, and again after a change.
 PER_PROCESS static char cwd[PATH_MAX];
@@ -135,66 +141,218 @@ static uint64_t hash_name(const char *name, size_t len) {
     return hash ^ hash >> 32;
 }
 
-static struct file *make_file(const char *name, size_t len, uint64_t hash) {
+// --- entries
+
+// A name, or a directory and what stands for the other files in it.
+struct key {
+    const char *name;
+    size_t len;
+    uint64_t hash;
+    enum file_kind kind;
+};
+
+static const struct {
+    const char *text;
+    size_t len;
+} suffix[] = {
+#define OTHERS "/(other files)"
+#define OTHER_OBJECTS OTHERS "\0(other objects)"
+    [FILE_ITSELF] = {"", 0},
+    [FILE_OTHERS] = {OTHERS, sizeof OTHERS - 1},
+    [FILE_OTHER_OBJECTS] = {OTHER_OBJECTS, sizeof OTHER_OBJECTS - 1},
+    [FILE_COMMON] = {"", 0},
+    [FILE_UNNAMED] = {"", 0},
+};
+
+static struct file *make_file(const struct key *key) {
+    size_t len = key->len + suffix[key->kind].len;
     struct file *file = memory_alloc(sizeof *file + len + 1);
     if (!file) return NULL;
-    file->hash = hash;
+    file->hash = key->hash;
+    file->kind = key->kind;
     file->name_len = (uint32_t)len;
     file->counters_generation = UINT32_MAX;
-    memcpy(file->name, name, len);
+    memcpy(file->name, key->name, key->len);
+    memcpy(file->name + key->len, suffix[key->kind].text, suffix[key->kind].len);
     file->id = atomic_fetch_add(&file_count, 1) + 1;
+    if (key->kind != FILE_ITSELF)
+        atomic_fetch_add(&group_count, 1);
+    else if (memchr(key->name, 0, key->len))
+        atomic_fetch_add(&object_count, 1);
     return file;
 }
 
-static struct file *common(struct file *_Atomic *place, const char *name, enum loss_reason reason) {
+static struct file *find(struct file *first, const struct key *key) {
+    size_t len = key->len + suffix[key->kind].len;
+    for (struct file *file = first; file; file = file->next) {
+        if (file->hash == key->hash && file->name_len == len && file->kind == key->kind &&
+            memcmp(file->name, key->name, key->len) == 0)
+            return file;
+    }
+    return NULL;
+}
+
+static struct file *_Atomic *head_of(const struct key *key) { return &bucket[key->hash % BUCKETS]; }
+
+static struct file *find_or_make(const struct key *key) {
+    struct file *_Atomic *head = head_of(key);
+    struct file *first = atomic_load_explicit(head, memory_order_acquire), *file = find(first, key);
+    if (file || !(file = make_file(key))) return file;
+    do {
+        struct file *others = find(first, key);
+        if (others) return others;
+        file->next = first;
+    } while (!atomic_compare_exchange_strong(head, &first, file));
+    return file;
+}
+
+static struct file *common(struct file *_Atomic *place, const char *name, enum file_kind kind) {
     struct file *file = atomic_load(place);
-    if (!file && (file = make_file(name, strlen(name), 0))) {
+    if (!file && (file = make_file(&(struct key){name, strlen(name), 0, kind}))) {
         struct file *expected = NULL;
         if (!atomic_compare_exchange_strong(place, &expected, file)) file = expected;
     }
-    spill_count_loss(reason, 1);
     return file;
 }
 
 struct file *files_unnamed(void) {
-    return common(&unnamed_file, "(files without a name)", LOSS_NO_NAME);
+    spill_count_loss(LOSS_NO_NAME, 1);
+    return common(&unnamed_file, "(files without a name)", FILE_UNNAMED);
 }
 
+// --- past the caps: entries of directories
+
+// The length of the name of the directory that it is in, 0 for the root, or of the directory above; SIZE_MAX: none.
+static size_t parent_len(const char *name, size_t len) {
+    while (len > 0 && name[--len] != '/') {
+    }
+    return *name == '/' ? len : SIZE_MAX;
+}
+
+// Up to a number of directories each gets an entry. After that the nearest directory above that has one stands for its
+// files, or else one entry for all.
+static struct file *group_of(const char *name, size_t path_len, enum file_kind kind, bool may_make) {
+    struct key key = {.name = name, .len = path_len, .kind = kind};
+    may_make = may_make && atomic_load(&group_count) < recorder.directory_cap;
+    while (key.len && (key.len = parent_len(name, key.len)) != SIZE_MAX) {
+        key.hash = hash_name(name, key.len) ^ (uint64_t)kind;
+        struct file *first = atomic_load_explicit(head_of(&key), memory_order_acquire);
+        struct file *file = may_make ? find_or_make(&key) : find(first, &key);
+        if (file) return file;
+        may_make = false;
+    }
+    return common(&common_file, "(files past the file cap)", FILE_COMMON);
+}
+
+// Guards what follows, up to the number of files in a group.
+static _Atomic uint32_t members_lock;
+
+// How many files there are past the cap is known as long as their names can be remembered, by hashes of 32 bits: memory
+// is bounded.
+static bool is_first_use(uint64_t hash) {
+    enum { PLACES = 1 << 16, MOST = PLACES / 4 * 3 };
+    if (!seen && !(seen = memory_pages(PLACES * sizeof *seen))) return false;
+    if (seen_generation != recorder.generation) { // a forked child counts its own
+        memset(seen, 0, PLACES * sizeof *seen);
+        seen_count = 0;
+        seen_generation = recorder.generation;
+    }
+    uint32_t own = (uint32_t)(hash >> 32) | 1, at = (uint32_t)hash % PLACES;
+    while (seen[at] && seen[at] != own) at = (at + 1) % PLACES;
+    if (seen[at] || seen_count == MOST) return false;
+    seen[at] = own;
+    seen_count++;
+    return true;
+}
+
+static void renew_members(struct file *file) {
+    if (file->members_generation == recorder.generation) return;
+    file->members_place = NULL;
+    file->members_generation = recorder.generation;
+    file->members = 0;
+}
+
+static void add_member(struct file *file) {
+    renew_members(file);
+    file->members++;
+    if (file->members_place) memcpy(file->members_place, &file->members, sizeof file->members);
+}
+
+// Objects in files past the cap have names that begin with that of the entry for these files.
+static bool names_group(const char *name, size_t path_len) {
+    size_t len = suffix[FILE_OTHERS].len;
+    return path_len >= len && memcmp(name + path_len - len, suffix[FILE_OTHERS].text, len) == 0;
+}
+
+static struct file *count_member(struct file *file, const char *name, size_t path_len, uint64_t hash) {
+    spill_count_loss(LOSS_FILE_CAP, 1);
+    if (!file || names_group(name, path_len) || !spin_lock_in_time(&members_lock)) return file;
+    if (is_first_use(hash)) add_member(file);
+    spin_unlock(&members_lock);
+    return file;
+}
+
+void files_are_full(void) { atomic_store(&full_since, recorder.generation + 1); }
+
 static bool is_past_cap(const char *name, size_t len) {
-    uint32_t objects = atomic_load(&object_count), files = atomic_load(&file_count) - objects;
-    return (memchr(name, 0, len) ? objects : files) >= recorder.file_cap;
+    uint32_t objects = atomic_load(&object_count), groups = atomic_load(&group_count);
+    uint32_t files = atomic_load(&file_count) - objects - groups;
+    return (memchr(name, 0, len) ? objects : files) >= recorder.file_cap ||
+           atomic_load(&full_since) == recorder.generation + 1;
 }
 
 struct file *files_entry(const char *name, size_t len) {
-    uint64_t hash = hash_name(name, len);
-    struct file *_Atomic *head = &bucket[hash % BUCKETS];
-    struct file *fresh = NULL;
-    struct file *first = atomic_load_explicit(head, memory_order_acquire);
-    for (;;) {
-        for (struct file *file = first; file; file = file->next) {
-            if (file->hash == hash && file->name_len == len && memcmp(file->name, name, len) == 0) return file;
-        }
-        if (!fresh) {
-            if (is_past_cap(name, len)) return common(&common_file, "(files past the file cap)", LOSS_FILE_CAP);
-            fresh = make_file(name, len, hash);
-            if (!fresh) return NULL;
-            if (memchr(name, 0, len)) atomic_fetch_add(&object_count, 1);
-        }
-        fresh->next = first;
-        if (atomic_compare_exchange_strong(head, &first, fresh)) return fresh;
-    }
+    struct key key = {name, len, hash_name(name, len), FILE_ITSELF};
+    struct file *file = find(atomic_load_explicit(head_of(&key), memory_order_acquire), &key);
+    if (file) return file;
+    if (!is_past_cap(name, len)) return find_or_make(&key);
+    size_t path_len = strnlen(name, len);
+    enum file_kind kind = path_len < len ? FILE_OTHER_OBJECTS : FILE_OTHERS;
+    return count_member(group_of(name, path_len, kind, true), name, path_len, key.hash);
 }
 
+struct file *files_stand_in(struct file *file) {
+    struct file *place = atomic_load(&file->stand_in);
+    if (place || file->kind >= FILE_COMMON) return place;
+    size_t path_len = strnlen(file->name, file->name_len);
+    enum file_kind kind = path_len < file->name_len ? FILE_OTHER_OBJECTS : FILE_OTHERS;
+    if (file->kind == FILE_ITSELF)
+        place = count_member(group_of(file->name, path_len, kind, true), file->name, path_len, file->hash);
+    else // of the directory above
+        place = group_of(file->name, parent_len(file->name, path_len), kind, false);
+    atomic_store(&file->stand_in, place);
+    return place;
+}
+
+// Of entries for several files: where these are, and their block size, which is mostly the same.
 void files_note_stat(struct file *file, const struct stat *data) {
-    if (file == atomic_load(&common_file) || file == atomic_load(&unnamed_file)) return;
-    atomic_store_explicit(&file->device, data->st_dev, memory_order_relaxed);
-    atomic_store_explicit(&file->inode, data->st_ino, memory_order_relaxed);
-    atomic_store_explicit(&file->block_bytes, (uint32_t)data->st_blksize, memory_order_relaxed);
-    atomic_store_explicit(&file->type, data->st_mode & S_IFMT, memory_order_release);
+    if (file->kind == FILE_UNNAMED) return;
+    bool is_single = file->kind == FILE_ITSELF;
+    atomic_store_explicit(&file->device, file->kind == FILE_COMMON ? 0 : data->st_dev, memory_order_relaxed);
+    atomic_store_explicit(&file->inode, is_single ? data->st_ino : 0, memory_order_relaxed);
+    atomic_store_explicit(&file->type, is_single ? data->st_mode & S_IFMT : 0, memory_order_relaxed);
+    atomic_store_explicit(&file->block_bytes, (uint32_t)data->st_blksize, memory_order_release);
+}
+
+// The number stays where it is in the spill file and grows there, so that it counts even if the process is killed.
+static void announce_members(struct file *file) {
+    struct fields_out out;
+    if (!spin_lock_in_time(&members_lock)) return;
+    renew_members(file);
+    if (!file->members_place && spill_begin_record(&out, 64)) {
+        fields_begin(&out, RECORD_AGGREGATE);
+        fields_number(&out, AGGREGATE_FILE, file->id);
+        fields_bytes(&out, AGGREGATE_MEMBERS, &file->members, sizeof file->members);
+        file->members_place = out.at - sizeof file->members;
+        fields_end(&out); // moves nothing: the length of so short a record takes one byte
+        spill_end_record(&out);
+    }
+    spin_unlock(&members_lock);
 }
 
 void files_announce(struct file *file) {
-    uint32_t state = (recorder.generation + 1) * 2 + (file->type != 0);
+    bool has_facts = atomic_load_explicit(&file->block_bytes, memory_order_acquire);
+    uint32_t state = (recorder.generation + 1) * 2 + has_facts;
     if (atomic_load_explicit(&file->announced, memory_order_relaxed) >= state) return;
     enum { FIELDS_ROOM = 128 }; // for all but the name
     struct fields_out out;
@@ -205,7 +363,7 @@ void files_announce(struct file *file) {
     fields_bytes(&out, FILE_NAME, file->name, name_len);
     if (name_len < file->name_len)
         fields_bytes(&out, FILE_OBJECT, file->name + name_len + 1, file->name_len - name_len - 1);
-    if (file->type) {
+    if (has_facts) {
         fields_number(&out, FILE_DEVICE, file->device);
         fields_number(&out, FILE_INODE, file->inode);
         fields_number(&out, FILE_BLOCK_SIZE, file->block_bytes);
@@ -213,5 +371,6 @@ void files_announce(struct file *file) {
     }
     fields_end(&out);
     spill_end_record(&out);
+    if (files_is_group(file)) announce_members(file);
     atomic_store_explicit(&file->announced, state, memory_order_relaxed);
 }

@@ -184,7 +184,7 @@ struct handle *handles_resolve(int fd) {
 size_t handles_name(int fd, char *name) {
     struct handle *handle = handles_get(fd);
     if (handle->flags & HANDLE_UNKNOWN) handle = handles_resolve(fd);
-    if (!handle->file) return link_name(fd, name);
+    if (!handle->file || handle->file->kind != FILE_ITSELF) return link_name(fd, name);
     memcpy(name, handle->file->name, handle->file->name_len);
     name[handle->file->name_len] = 0;
     return handle->file->name_len;

@@ -189,7 +189,11 @@ static bool is_root(void) { return job.is_root && cpu_syscall(SYS_getpid, 0) == 
 
 static void export_job(const char *path, const char *key) {
     char root[ROOT_ROOM];
+    char start[24];
+    struct fixed_text number = {start, sizeof start, 0};
     write_root(root, job.pid);
+    fixed_text_number(&number, clock_ns(CLOCK_REALTIME), 10);
+    recorder_export(SETTING_JOB_START, start, number.len);
     recorder.job = recorder_export(SETTING_JOB, path, strlen(path));
     recorder_export(SETTING_JOB_KEY, key, strlen(key));
     recorder_export(SETTING_JOB_ROOT, root, strlen(root));

@@ -18,6 +18,7 @@
 #include "rec/real.h"
 #include "rec/spill.h"
 #include "rec/stdio/stdio.h"
+#include "rec/triggers.h"
 
 struct recorder recorder;
 __thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
@@ -95,6 +96,7 @@ static void start(void) {
     bool in_charge = real_resolve();
     recorder_read_settings();
     if (in_charge) job_begin();
+    if (in_charge) triggers_begin();
     event_clock_uses_ns = !cpu_counter_is_steady();
     recorder.spill_is_ours = wiped_pages(SPILL_ALIGN);
     bool usable = in_charge && recorder.job && recorder.spill_is_ours && handles_init() == 0 && files_init() == 0;

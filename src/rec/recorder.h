@@ -22,7 +22,7 @@ enum recorder_phase {
 };
 
 enum {
-    RECORDER_SETTINGS = 24,
+    RECORDER_SETTINGS = 48,
     RECORDER_PATTERNS = 64,
     RECORDER_TYPES = 16,
     RECORDER_PARTNERS = 32,
@@ -45,9 +45,12 @@ struct recorder {
     unsigned settings;
     uint64_t trace_cap;
     uint64_t file_cap;
+    uint64_t directory_cap;   // of entries for the files past the file cap
+    uint64_t counter_cap;     // bytes of counters in the spill file
     uint32_t unwanted_layers; // bit n: calls of layer n are not recorded
     uint32_t unwanted_classes;
     bool callsites;
+    bool selects;  // some calls become events, chosen by triggers; all are counted
     bool declined; // the job is not recorded, and what this process starts belongs to it
     bool new_root; // chroot was called: the library may be out of reach
     const char *include[RECORDER_PATTERNS];
@@ -172,11 +175,12 @@ void recorder_resume(void);
 
 // settings.c
 void recorder_read_settings(void);
-char **recorder_environment(void);              // also before libc knows it
-char *recorder_variable(const char *name);      // of the environment, or NULL
-const char *recorder_setting(const char *name); // of the environment or ioseer.conf, or NULL; exec passes it on
-uint64_t recorder_number(const char *name);     // the same as a number; its default if it is not set, or 0
-uint64_t recorder_number_of(const char *text);  // perhaps with k, M or G; 0 for NULL
+char **recorder_environment(void);               // also before libc knows it
+char *recorder_variable(const char *name);       // of the environment, or NULL
+const char *recorder_setting(const char *name);  // of the environment or ioseer.conf, or NULL; exec passes it on
+uint64_t recorder_number(const char *name);      // the same as a number; its default if it is not set, or 0
+uint64_t recorder_number_of(const char *text);   // perhaps with k, M or G; 0 for NULL
+uint64_t recorder_duration_ns(const char *name); // a setting such as 5ms; 0 if it is not set
 void recorder_patterns(const char *name, const char **patterns); // all lines of the setting; RECORDER_PATTERNS places
 const char *recorder_export(const char *name, const char *value, size_t len); // exec passes it on; its copy, or NULL
 

@@ -12,6 +12,7 @@
 #include "rec/fixed_text.h"
 #include "rec/memory.h"
 #include "rec/recorder.h"
+#include "rec/triggers.h"
 
 // libc does not know its environment yet when functions in a program's .preinit_array run, such as a sanitizer's start.
 // The kernel has put it behind the program's arguments.
@@ -126,6 +127,33 @@ uint64_t recorder_number_of(const char *text) {
     return value << shift;
 }
 
+// "1.5ms"; without a unit: seconds.
+static uint64_t duration_of(const char *text) {
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"min", 60e9}, {"h", 3600e9}};
+    double value = 0, place = 1;
+    bool is_fraction = false;
+    for (; (*text >= '0' && *text <= '9') || (*text == '.' && !is_fraction); text++) {
+        if (*text == '.')
+            is_fraction = true;
+        else
+            value = value * 10 + (*text - '0');
+        if (is_fraction && *text != '.') place *= 10;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        double ns = value / place * units[i].ns;
+        if (!strcmp(text, units[i].name)) return ns < 1e18 ? (uint64_t)ns : UINT64_C(1000000000000000000);
+    }
+    return 0;
+}
+
+uint64_t recorder_duration_ns(const char *name) {
+    const char *text = recorder_setting(name);
+    return text ? duration_of(text) : 0;
+}
+
 // All lines of the files and of the environment, because lists add up.
 static const char *list_setting(const char *name) {
     enum { MOST_BYTES = 16 << 10 };
@@ -176,8 +204,14 @@ void recorder_read_settings(void) {
     recorder.library = recorder_setting(SETTING_LIBRARY);
     recorder.follower = recorder_setting(SETTING_FOLLOWER);
     recorder_setting(SETTING_SPILL_VERSION); // for exec
+    triggers_read();
     recorder.trace_cap = cap(SETTING_TRACE_CAP, SETTING_DEFAULT_TRACE_CAP);
+    if (triggers_exist() && !recorder_setting(SETTING_TRACE_CAP) && !recorder.trace_cap)
+        recorder.trace_cap = SETTING_TRIGGERED_TRACE_CAP;
+    recorder_setting(SETTING_JOB_START);
     recorder.file_cap = cap(SETTING_FILE_CAP, SETTING_DEFAULT_FILE_CAP);
+    recorder.directory_cap = cap(SETTING_DIRECTORY_CAP, SETTING_DEFAULT_DIRECTORY_CAP);
+    recorder.counter_cap = cap(SETTING_COUNTER_CAP, SETTING_DEFAULT_COUNTER_CAP);
     recorder.unwanted_layers = (uint32_t)recorder_number(SETTING_UNWANTED_LAYERS);
     recorder.unwanted_classes = (uint32_t)recorder_number(SETTING_UNWANTED_CLASSES);
     recorder.callsites = recorder_number(SETTING_CALLSITES) != 0;

@@ -134,6 +134,7 @@ static int create(const struct spill_moment *now) {
     header->unit_shift = event_clock_uses_ns ? EVENT_CLOCK_NS_SHIFT : CPU_COUNTER_SHIFT;
     header->image = recorder.generation;
     header->start = header->latest = *now;
+    header->counts_all = recorder.selects;
     header->capacity = bytes;
     atomic_store(&header->next, SPILL_HEADER_BYTES);
     header->magic = SPILL_MAGIC;

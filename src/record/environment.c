@@ -65,11 +65,13 @@ static int make_spill_dir(struct record_job *job, struct problem *problem) {
 }
 
 static bool is_own_variable(const char *variable) {
-    static const char *const names[] = {SETTING_JOB,           SETTING_LIBRARY,         SETTING_TRACE_CAP,
-                                        SETTING_FILE_CAP,      SETTING_INCLUDE,         SETTING_EXCLUDE,
-                                        SETTING_CALLSITES,     SETTING_FOLLOWER,        SETTING_FOLLOW_ALL,
-                                        SETTING_SPILL_VERSION, SETTING_UNWANTED_LAYERS, SETTING_UNWANTED_CLASSES,
-                                        SETTING_JOB_ROOT,      SETTING_JOB_KEY,         "LD_PRELOAD"};
+    static const char *const names[] = {
+        SETTING_JOB,           SETTING_LIBRARY,       SETTING_TRACE_CAP,       SETTING_FILE_CAP,
+        SETTING_INCLUDE,       SETTING_EXCLUDE,       SETTING_CALLSITES,       SETTING_FOLLOWER,
+        SETTING_FOLLOW_ALL,    SETTING_SPILL_VERSION, SETTING_UNWANTED_LAYERS, SETTING_UNWANTED_CLASSES,
+        SETTING_JOB_ROOT,      SETTING_JOB_KEY,       SETTING_JOB_START,       SETTING_TRACE_FILE,
+        SETTING_TRACE_PROGRAM, SETTING_TRACE_RANK,    SETTING_TRACE_SMALLER,   SETTING_TRACE_SLOWER,
+        SETTING_TRACE_FROM,    SETTING_TRACE_FOR,     SETTING_TRACE_SAMPLE,    "LD_PRELOAD"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         size_t len = strlen(names[i]);
         if (!strncmp(variable, names[i], len) && variable[len] == '=') return true;
@@ -87,6 +89,22 @@ static int add_patterns(struct text_list *environment, const char *name, const s
         variable = longer;
     }
     return text_list_take(environment, variable);
+}
+
+static int add_seconds(struct text_list *environment, const char *name, double seconds) {
+    return seconds > 0 ? text_list_add(environment, "%s=%.9f", name, seconds) : 0;
+}
+
+static int add_triggers(struct text_list *list, const struct record_triggers *triggers) {
+    FORWARD(text_list_add(list, SETTING_JOB_START "=%" PRIu64, clock_ns(CLOCK_REALTIME)));
+    FORWARD(add_patterns(list, SETTING_TRACE_FILE, &triggers->files));
+    FORWARD(add_patterns(list, SETTING_TRACE_PROGRAM, &triggers->programs));
+    if (triggers->ranks) FORWARD(text_list_add(list, SETTING_TRACE_RANK "=%s", triggers->ranks));
+    if (triggers->smaller_bytes)
+        FORWARD(text_list_add(list, SETTING_TRACE_SMALLER "=%" PRIu64, triggers->smaller_bytes));
+    FORWARD(add_seconds(list, SETTING_TRACE_SLOWER, triggers->slower_seconds));
+    FORWARD(add_seconds(list, SETTING_TRACE_FROM, triggers->from_seconds));
+    return add_seconds(list, SETTING_TRACE_FOR, triggers->for_seconds);
 }
 
 // What the user preloads stays in front.
@@ -152,6 +170,7 @@ static int make_environment(struct record_job *job, const char *library) {
     FORWARD(text_list_add(list, SETTING_SPILL_VERSION "=%d", SPILL_VERSION));
     FORWARD(text_list_add(list, SETTING_TRACE_CAP "=%" PRIu64, options->no_trace ? 0 : options->trace_cap_bytes));
     FORWARD(text_list_add(list, SETTING_FILE_CAP "=%" PRIu64, options->file_cap));
+    FORWARD(add_triggers(list, &options->triggers));
     FORWARD(add_patterns(list, SETTING_INCLUDE, &options->include));
     FORWARD(add_patterns(list, SETTING_EXCLUDE, &options->exclude));
     if (options->callsites) FORWARD(text_list_add(list, SETTING_CALLSITES "=1"));

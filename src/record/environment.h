@@ -31,6 +31,15 @@ struct record_options {
     void (*still_runs)(const char *command, pid_t pid, int signal); // as in struct record_plan
     uint64_t trace_cap_bytes;
     uint64_t file_cap;
+    struct record_triggers { // what is traced; see ioseer.conf(5)
+        struct option_list files;
+        struct option_list programs;
+        const char *ranks;
+        uint64_t smaller_bytes;
+        double slower_seconds;
+        double from_seconds;
+        double for_seconds;
+    } triggers;
     struct option_list include;
     struct option_list exclude;
     struct option_list env; // names of variables whose values are stored too

@@ -50,6 +50,11 @@ int record_check(struct record_options *options, struct problem *problem) {
     const char *path = options->log_path;
     FORWARD(check_patterns(&options->include, "--include", problem));
     FORWARD(check_patterns(&options->exclude, "--exclude", problem));
+    FORWARD(check_patterns(&options->triggers.files, "--trace-file", problem));
+    FORWARD(check_patterns(&options->triggers.programs, "--trace-program", problem));
+    const char *ranks = options->triggers.ranks;
+    if (ranks && !options_are_ranks(ranks))
+        return problem_set(problem, ERR_USAGE, "--trace-rank", "%s is not a list of ranks, such as 0,4-7", ranks);
     if (options->ptrace && options->no_ptrace)
         return problem_set(problem, ERR_USAGE, "--ptrace", "not together with --no-ptrace");
     FORWARD(check_stack(options, problem));

@@ -28,7 +28,7 @@ static void discard(void *state) {
 
 static int begin(void *context, const struct log_process *process, void **state) {
     struct file_times *times = context;
-    if (process->is_launcher) return 0;
+    if (process->is_launcher || process->counts_all) return 0; // the counters have all of the latter
     struct reading *reading = calloc(1, sizeof *reading);
     RETURN_IF(!reading, -ENOMEM);
     reading->times = times;

@@ -224,11 +224,17 @@ static int add_counted(struct text_list *texts, const struct counted *counted, s
 
 static int add_losses(struct page *page) {
     const struct log *log = page->source.log;
-    uint64_t ended = 0;
-    for (size_t i = 0; i < log_process_count(log); i++) ended += log_process_at(log, i)->trace_ended != LOSS_NONE;
+    uint64_t ended = 0, chosen = 0;
+    for (size_t i = 0; i < log_process_count(log); i++) {
+        ended += log_process_at(log, i)->trace_ended != LOSS_NONE;
+        chosen += log_process_at(log, i)->counts_all;
+    }
     const struct counted losses[] = {
         {page->summary.lost_events, "event", "%s were lost; the section about the job says why."},
         {ended, "process", "The trace of %s ended early: timeline, phases and findings stop there, counters do not."},
+        {chosen, "process",
+         "Triggers chose the calls in the trace of %s: timeline, phases and findings have only these, counters have "
+         "all."},
         {page->summary.coverage.mapped_unknown ? page->summary.coverage.mappings : 0, "mapping",
          "Memory accesses to mapped files (mmap) are not seen, or not all: the program made %s."},
         {page->summary.coverage.raw_rings, "ring", "io_uring without liburing is not seen: the program made %s."},

@@ -11,6 +11,7 @@
 #include "base/conf.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/options.h"
 #include "base/scoped.h"
 #include "base/settings.h"
 
@@ -21,8 +22,9 @@ const struct site_row site_rows[SITE_SETTINGS] = {
 };
 
 const char *const site_kind_names[] = {
-    [SITE_TEXT] = "text",       [SITE_PATH] = "path",       [SITE_NUMBER] = "number", [SITE_SIZE] = "bytes",
-    [SITE_SECONDS] = "seconds", [SITE_MODE] = "permission", [SITE_LIST] = "list",
+    [SITE_TEXT] = "text",  [SITE_PATH] = "path",         [SITE_NUMBER] = "number",
+    [SITE_SIZE] = "bytes", [SITE_SECONDS] = "seconds",   [SITE_MODE] = "permission",
+    [SITE_LIST] = "list",  [SITE_DURATION] = "duration", [SITE_RANKS] = "ranks",
 };
 
 // --- values
@@ -40,6 +42,11 @@ static bool is_size(const char *text) {
     return digits && digits < 16 && (rest == 0 || (rest == 1 && strchr("kMG", text[digits])));
 }
 
+static bool is_duration(const char *text) {
+    double seconds;
+    return options_duration(text, &seconds) == 0;
+}
+
 // NULL, or what is wrong.
 static const char *fault_of(enum site_setting setting, const char *value) {
     switch (site_rows[setting].kind) {
@@ -47,6 +54,8 @@ static const char *fault_of(enum site_setting setting, const char *value) {
     case SITE_NUMBER:
     case SITE_SECONDS: return is_number(value, 10, 1u << 30) ? NULL : "is not a number";
     case SITE_SIZE: return is_size(value) ? NULL : "is not a number of bytes, such as 64M";
+    case SITE_DURATION: return is_duration(value) ? NULL : "is not a duration, such as 10ms";
+    case SITE_RANKS: return !*value || options_are_ranks(value) ? NULL : "is not a list of ranks, such as 0,4-7";
     case SITE_MODE: return is_number(value, 8, 0777) ? NULL : "is not an octal number up to 0777";
     default: break;
     }

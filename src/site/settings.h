@@ -15,7 +15,17 @@ enum site_setting {
     SITE_SETTINGS
 };
 
-enum site_kind { SITE_TEXT, SITE_PATH, SITE_NUMBER, SITE_SIZE, SITE_SECONDS, SITE_MODE, SITE_LIST };
+enum site_kind {
+    SITE_TEXT,
+    SITE_PATH,
+    SITE_NUMBER,
+    SITE_SIZE,
+    SITE_SECONDS,
+    SITE_DURATION,
+    SITE_MODE,
+    SITE_LIST,
+    SITE_RANKS
+};
 
 struct site_row {
     const char *name; // "LOG_DIR"

@@ -67,7 +67,7 @@ int collectives_begin(struct collectives *all, struct log *log, struct log_consu
     *consumer = log_collectives_consumer(&all->in);
     for (size_t i = 0; i < log_process_count(log); i++) {
         const struct log_process *process = log_process_at(log, i);
-        all->ended += process->has_rank && process->trace_ended;
+        all->ended += process->has_rank && (process->trace_ended || process->counts_all);
     }
     return 0;
 }

@@ -149,6 +149,13 @@ static void write_mpi(struct json_out *json, const struct summary *summary, cons
     json_close(json);
 }
 
+static void write_past_cap(struct json_out *json, const struct summary *summary) {
+    const struct summary_past_cap past = summary_past_cap(summary);
+    key_object(json, "past_cap");
+    json_members(json, m_number("files", past.files), m_number("directories", past.records));
+    json_close(json);
+}
+
 static void write_file(struct json_out *json, const struct summary *summary, const struct summary_file *file) {
     json_object(json);
     json_members(
@@ -156,7 +163,8 @@ static void write_file(struct json_out *json, const struct summary *summary, con
         m_number("bytes_written", file->bytes[DIRECTION_WRITE]), m_number("opens", file->opens),
         m_number_if("ranks", summary->rank_count, file->ranks), m_number("processes", file->processes),
         m_number("mapped_read", file->mapped[MAPPED_READ]), m_number("mapped_dirty", file->mapped[MAPPED_DIRTY]),
-        m_number("mapped_copied", file->mapped[MAPPED_COPIED]), m_number("mapped_missed", file->mapped[MAPPED_MISSED]));
+        m_number("mapped_copied", file->mapped[MAPPED_COPIED]), m_number("mapped_missed", file->mapped[MAPPED_MISSED]),
+        m_number_if("stands_for", file->file->is_aggregate, file->file->stands_for));
     json_key(json, "mpi");
     if (mpi_files_has(&summary->mpi_files, file->file)) {
         write_mpi(json, summary, file->file);
@@ -330,6 +338,7 @@ int summary_json(const struct summary *summary, struct json_out *json, size_t mo
     int code = libraries_json(&summary->tree, json, most);
     if (!code) code = write_stack(json, summary, most);
     stack_json_untied(log, json);
+    write_past_cap(json, summary);
     json_members(json, m_number("events", log_events(log)), m_number("lost_events", summary->lost_events));
     write_losses(json, log, most);
     write_coverage(json, summary);

@@ -25,7 +25,7 @@ static void add_time(struct summary_process *process, const struct log_event *ev
     if (end_ns > process->last_end_ns) process->last_end_ns = end_ns;
     if (event->has_parent) return;
     process->calls++;
-    summary_busy_add(&process->io, event);
+    if (!event->process->counts_all) summary_busy_add(&process->io, event);
 }
 
 static void add_bytes(struct summary_process *process, const struct log_event *event) {
@@ -40,7 +40,7 @@ static int add_events(void *state, const struct log_event *event, size_t count) 
     struct summary_process *process = state;
     for (size_t i = 0; i < count; i++) {
         add_time(process, &event[i]);
-        add_bytes(process, &event[i]);
+        if (!event[i].process->counts_all) add_bytes(process, &event[i]);
         if (process->summary->rank_count) FORWARD(mpi_files_add(&process->summary->mpi_files, &event[i]));
     }
     return 0;

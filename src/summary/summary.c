@@ -65,6 +65,16 @@ static void list_files(struct summary *summary) {
     qsort(summary->files, summary->file_count, sizeof *summary->files, compare_files);
 }
 
+struct summary_past_cap summary_past_cap(const struct summary *summary) {
+    struct summary_past_cap past = {0};
+    for (size_t i = 0; i < summary->file_count; i++) {
+        const struct log_file *file = summary->files[i].file;
+        past.records += file->is_aggregate && !file->object;
+        past.files += file->object ? 0 : file->stands_for;
+    }
+    return past;
+}
+
 // There are few hosts, and the processes of one are mostly adjacent.
 static void count_hosts(struct summary *summary) {
     enum { MOST = 65536 };

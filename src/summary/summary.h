@@ -114,6 +114,13 @@ struct summary {
     struct log_stats_request stats;
 };
 
+// Files past the recorder's caps, as each process counted its own, and the records that stand for them.
+struct summary_past_cap {
+    uint64_t files;
+    uint64_t records;
+};
+struct summary_past_cap summary_past_cap(const struct summary *summary);
+
 // Reads all events and counters. Call summary_free in any case.
 int summary_gather(struct summary *summary, const struct summary_source *source);
 

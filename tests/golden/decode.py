@@ -39,7 +39,7 @@ HAS_OFFSET, HAS_SIZE, RESULT_IS_SIZE, RESULT_IS_OFFSET, ASYNCHRONOUS, COLLECTIVE
 RUN, MOVE, RESIZE, EXTENDED = range(4)
 EVENT, SLOT, THREAD, BEGIN, REOPEN, LOST, COMMUNICATION, LEAVE, PARTNERS = range(9)
 COMMUNICATION_KINDS = ('synchronising', 'moving', 'completing')
-MPI_FEATURE, PARTNERS_FEATURE, BELOW_FEATURE = 1, 2, 4
+MPI_FEATURE, PARTNERS_FEATURE, BELOW_FEATURE, TRIGGERS_FEATURE = 1, 2, 4, 8
 LAYERS_BELOW = ('client', 'net', 'server', 'disk')
 ORIGINS = ('unknown', 'world', 'self', 'dup', 'split', 'create', 'group', 'shared', 'topology', 'inter', 'merge', 'spawn',
            'connect')
@@ -183,7 +183,7 @@ def check_header(log, problems):
     _, min_reader, length, features = struct.unpack_from('<HHIQ', log, 8)
     if xxh64(log[:56]) != int.from_bytes(log[56:64], 'little'):
         problems.append('the header of the log is damaged')
-    elif min_reader > VERSION or features & ~(MPI_FEATURE | PARTNERS_FEATURE | BELOW_FEATURE) or length != HEADER_BYTES:
+    elif min_reader > VERSION or features & ~(MPI_FEATURE | PARTNERS_FEATURE | BELOW_FEATURE | TRIGGERS_FEATURE) or length != HEADER_BYTES:
         raise NotALog('the log is of a newer version')
 
 

@@ -36,6 +36,8 @@ SETTINGS = {
     'capped': {'IOSEER_TRACE_CAP': str(64 << 10)},  # reached in the middle of a run: threads then share counters
     'counters': {'IOSEER_TRACE_CAP': '0'},
     'callsites': {'IOSEER_CALLSITES': '1'},
+    'bounded': {'IOSEER_TRACE_CAP': '0', 'IOSEER_FILE_CAP': '3', 'IOSEER_COUNTER_CAP': '64k'},  # threads share directories
+    'chosen': {'IOSEER_TRACE_SMALLER': '1000'},
 }
 VERBS = (['info'], ['info', '--json'], ['dump'], ['dump', '--json'], ['stats'], ['stats', '--json'],
          ['stats', '--darshan'])

@@ -439,7 +439,10 @@ SLURM_JOB_ID=5 sh -c 'echo y > inside; env -i cat inside'
     def test_bad_lines(self):
         bad = {'nonsense': 'not KEY = VALUE', 'colour = red': 'there is no setting colour', 'sample = x': 'sample: x is not a number',
                'log_dir = here': 'log_dir: here is not an absolute path', 'log_mode = 999': 'log_mode: 999 is not an octal',
-               'record = some': 'record: some is not all, batch or none', 'trace_cap = 1.5M': 'trace_cap: 1.5M is not'}
+               'record = some': 'record: some is not all, batch or none', 'trace_cap = 1.5M': 'trace_cap: 1.5M is not',
+               'trace_slower = fast': 'trace_slower: fast is not a duration, such as 10ms',
+               'trace_rank = 1-': 'trace_rank: 1- is not a list of ranks, such as 0,4-7',
+               'counter_cap = 2 MiB': 'counter_cap: 2 MiB is not a number of bytes, such as 64M'}
         for line, why in bad.items():
             self.write_conf('# a comment', '', f'log_dir = {self.logs}', line)
             for verb in (['doctor', '--settings'], ['env']):

@@ -95,6 +95,7 @@ struct recorded_file {
     uint64_t read_cached; // of these, bytes that were served from memory, judged by the time of the read
     uint64_t reach;       // end of the furthest transfer
     bool by_mpi;          // MPI-IO moved bytes of it
+    uint64_t counted[2];  // bytes of events that counters contain, too; the second of MPI-IO
 };
 
 // The first call of a process on a name.

@@ -82,7 +82,9 @@ int recorded_note_file(struct recorded *recorded, const struct log_event *event)
     uint64_t moved = log_event_bytes(event);
     if (event->raw.error || !log_class_moves(event->call->class) || !moved) return 0;
     struct recorded_file *file = &recorded->file[event->file->index];
-    if (event->call->layer == LAYER_MPIIO) file->by_mpi = true;
+    bool by_mpi = event->call->layer == LAYER_MPIIO;
+    if (by_mpi) file->by_mpi = true;
+    if (event->process->counts_all && !event->process->is_launcher) file->counted[by_mpi] += moved;
     if (event->call->layer == LAYER_POSIX && event->call->class == CLASS_READ && event->raw.has_offset &&
         event->raw.offset < file->size_before) {
         file->read_before += moved;
@@ -131,6 +133,9 @@ int recorded_count_untraced(struct recorded *recorded, struct log *log, unsigned
     RETURN_IF(!of, -ENOMEM);
     FORWARD(log_stats_untraced(log, add_untraced, &(struct counting){recorded, layer, of}));
     for (size_t i = 0; i < files; i++) {
+        const uint64_t *counted = recorded->file[i].counted;
+        of[i].below -= counted[0] < of[i].below ? counted[0] : of[i].below;
+        of[i].mpi -= counted[1] < of[i].mpi ? counted[1] : of[i].mpi;
         bool by_mpi = !layer && (of[i].mpi || recorded->file[i].by_mpi);
         recorded->left.untraced += by_mpi ? of[i].mpi : of[i].mpi + of[i].below;
     }

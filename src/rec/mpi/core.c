@@ -2,6 +2,7 @@
 #include "rec/mpi/core_interface.h"
 #include "rec/probe/probe.h"
 #include "rec/shims.h"
+#include "rec/triggers.h"
 
 static struct file *file_of(const char *path) {
     bool left_out;
@@ -12,6 +13,7 @@ static void describe(int rank, int size, int local_rank, const char *library) {
     uint8_t buffer[512];
     struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
     struct thread *thread = recorder_thread();
+    triggers_note_rank(rank);
     if (!thread || !emit_claim(thread)) return;
     fields_begin(&out, RECORD_PROCESS);
     fields_number(&out, PROCESS_RANK, (uint64_t)rank + 1);

@@ -13,6 +13,7 @@
 #include "rec/memory.h"
 #include "rec/process_info.h"
 #include "rec/spill.h"
+#include "rec/triggers.h"
 
 PER_PROCESS struct recorder recorder;
 __thread struct thread *current_thread;
@@ -80,6 +81,7 @@ void followed_begin(struct followed *process) {
     recorder.pid = (uint32_t)process->pid;
     recorder.generation = process->generation;
     current_thread = NULL;
+    triggers_begin();
     if (handles_init() == 0 && files_init() == 0 && spill_create() == 0) {
         process->has_spill = true;
         process_info_start(VIA_PTRACE, process->is_joined);
