@@ -84,6 +84,12 @@ struct spill_header {
     uint64_t cpu_wait_ns; // how long the main thread was runnable but did not run
 };
 
+// A message and its answer, in clock units of the two processes.
+struct clock_sample {
+    uint64_t sent, answered;    // by the clock of the process that sent the message
+    uint64_t received, replied; // by the other's
+};
+
 struct spill_tally {
     uint64_t left_out[2][LEFT_OUT_COUNT]; // bytes read, bytes written
     uint64_t left_out_calls;

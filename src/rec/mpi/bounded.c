@@ -7,10 +7,10 @@
 
 // The first tests follow each other at once: an answer that is under way comes within microseconds, and its time is
 // what the exchange of clocks measures. Then the pauses grow, so that processors are left to those who have work.
-enum { QUICK_TESTS = 500, FIRST_PAUSE_NS = 10000, LONGEST_PAUSE_NS = 1000000, CANCEL_TESTS = 100 };
+enum { QUICK_NS = 100000, FIRST_PAUSE_NS = 10000, LONGEST_PAUSE_NS = 1000000, CANCEL_TESTS = 100 };
 
 void bounded_begin(struct bounded *all, int64_t most_ns) {
-    all->deadline_ns = clock_now_ns() + most_ns;
+    *all = (struct bounded){.deadline_ns = clock_now_ns() + most_ns};
     all->has_handler = plugin.mpi.Comm_get_errhandler(plugin.world, &all->handler) == MPI_SUCCESS;
     plugin.mpi.Comm_set_errhandler(plugin.world, plugin.errors_return);
 }
@@ -32,24 +32,20 @@ bool bounded_post(int rank, enum bounded_tag tag, void *buffer, size_t bytes, MP
            MPI_SUCCESS;
 }
 
-static void pause_before_test(unsigned tests) {
-    struct timespec pause = {0, FIRST_PAUSE_NS};
-    if (tests < QUICK_TESTS) {
-        sched_yield();
-        return;
-    }
-    for (unsigned i = QUICK_TESTS; i < tests && pause.tv_nsec < LONGEST_PAUSE_NS; i++) pause.tv_nsec *= 2;
-    nanosleep(&pause, NULL);
-}
-
 bool bounded_wait(const struct bounded *all, MPI_Request *request, int *source) {
     MPI_Status status = {0};
+    struct timespec pause = {0, FIRST_PAUSE_NS};
     int is_done = 0;
-    for (unsigned tests = 0;; tests++) {
+    for (int64_t start = clock_now_ns(), now = start;; now = clock_now_ns()) {
         if (plugin.mpi.Test(request, &is_done, &status) != MPI_SUCCESS) return false;
         if (is_done) break;
-        if (clock_now_ns() >= all->deadline_ns) return false;
-        pause_before_test(tests);
+        if (now >= all->deadline_ns) return false;
+        if (now - start < QUICK_NS) {
+            if (all->yields) sched_yield();
+            continue;
+        }
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < LONGEST_PAUSE_NS) pause.tv_nsec *= 2;
     }
     if (source) *source = status.MPI_SOURCE;
     return true;

@@ -12,10 +12,11 @@
 #include "rec/mpi/plugin.h"
 
 // One number for each purpose. The tags are the highest that MPI has.
-enum bounded_tag { BOUNDED_PING_EARLY, BOUNDED_PONG_EARLY, BOUNDED_PING_LATE, BOUNDED_PONG_LATE, BOUNDED_TAGS };
+enum bounded_tag { BOUNDED_EARLY_QUESTION, BOUNDED_EARLY_ANSWER, BOUNDED_LATE_QUESTION, BOUNDED_LATE_ANSWER };
 
 struct bounded {
     int64_t deadline_ns; // of CLOCK_MONOTONIC
+    bool yields;         // the processor, in the first microseconds of a wait: good if the partner shares it
     MPI_Errhandler handler;
     bool has_handler;
 };

@@ -513,6 +513,21 @@ static void tidy_version(char *version) {
     memmove(label, number, strlen(number) + 1);
 }
 
+static void enter_setup(struct mpi_probe *p) {
+    p->thread = plugin_thread;
+    p->thread->in_mpi_setup = true;
+}
+
+void mpi_enter_init(struct mpi_probe *p) {
+    enter_setup(p);
+    mpi_clocks_prepare();
+}
+
+void mpi_enter_finalize(struct mpi_probe *p) {
+    enter_setup(p);
+    mpi_clocks_late();
+}
+
 void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result) {
     int rank = 0, size = 0, len = 0;
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -525,6 +540,7 @@ void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result) {
     tidy_version(version);
     plugin.core->describe(rank, size, local_rank(), version);
     mpi_comm_start();
+    mpi_clocks_early();
 }
 
 // --- the plugin

@@ -317,13 +317,16 @@ static inline int mpi_source(int source, const MPI_Status *status) {
     return source == MPI_ANY_SOURCE ? status->MPI_SOURCE : source;
 }
 
+// --- clocks of several hosts (clocks.c)
+
+void mpi_clocks_prepare(void); // before MPI_Init
+void mpi_clocks_early(void);   // after it
+void mpi_clocks_late(void);    // before MPI_Finalize
+
 // --- the job and its files (plugin.c)
 
-MPI_SHIM void mpi_enter_setup(struct mpi_probe *p) {
-    p->thread = plugin_thread;
-    p->thread->in_mpi_setup = true;
-}
-
+void mpi_enter_init(struct mpi_probe *p);
+void mpi_enter_finalize(struct mpi_probe *p);
 void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result);
 
 MPI_SHIM void mpi_leave_finalize(struct mpi_probe *p, uint32_t call, int result) {
