@@ -98,6 +98,36 @@ static int print_job(const struct summary *summary, FILE *out) {
     return table_end(&lines);
 }
 
+// --- hosts
+
+// A line for each; one host is named above already.
+static int print_hosts(const struct summary *summary, bool all, FILE *out) {
+    static const struct table_column columns[] = {
+        {"PROCESSES", TABLE_NUMBER}, {"CLOCK", TABLE_UNIT}, {"ERROR", TABLE_UNIT}, {"HOST", TABLE_NAME}, {0}};
+    size_t shown = !all && summary->host_count > SHORT_LIST ? SHORT_LIST : summary->host_count;
+    if (summary->host_count < 2) return 0;
+    fprintf(out, "\nHosts      %zu; clocks are what was added to their times, and how wrong these may be\n",
+            summary->host_count);
+    struct table table = begin_table(out, columns);
+    for (size_t i = 0; i < shown; i++) {
+        const struct summary_host *host = &summary->hosts[i];
+        const struct log_host *clock = host->clock;
+        table_printf(&table, "%" PRIu64, host->processes);
+        if (clock) {
+            table_text(&table, human_seconds(clock->clock_offset_ns).text);
+            table_text(&table, human_seconds(clock->clock_error_ns).text);
+        } else {
+            table_text(&table, host->is_reference ? "reference" : "system's");
+            table_text(&table, host->is_reference ? NULL : "unknown");
+        }
+        table_text(&table, host->name);
+        table_row(&table);
+    }
+    FORWARD(table_end(&table));
+    print_more(shown, summary->host_count, out);
+    return 0;
+}
+
 // --- processes and ranks
 
 static void add_process(struct table *table, const struct summary_row *row, bool has_ranks, bool all) {
@@ -532,6 +562,7 @@ static void print_log(const struct summary *summary, FILE *out) {
 
 int info_text(const struct summary *summary, bool all, FILE *out) {
     FORWARD(print_job(summary, out));
+    FORWARD(print_hosts(summary, all, out));
     FORWARD(print_processes(summary, all, out));
     FORWARD(print_ranks(summary, all, out));
     FORWARD(print_files(summary, all, out));

@@ -36,6 +36,8 @@ enum record_kind {
     RECORD_PROBE = 28,     // of a stack; not in logs
     RECORD_MOUNT = 29,     // a mounted file system that has files of the job
     RECORD_AGGREGATE = 30, // a file record that stands for several files of a process
+    RECORD_HOST = 31,      // log only: how a host's clock was aligned
+    RECORD_CLOCK = 33,     // spill only: messages between first ranks of two hosts, for their clocks
 };
 
 enum job_key {
@@ -386,6 +388,21 @@ enum probe_key {
     PROBE_FIRST = 5,  // the place where the recording began
     PROBE_HOST = 6,   // where the file is; absent: here
     PROBE_LOST = 7,   // calls without a record before the recording began; absent: none
+};
+
+// Of the process that sent the first of the messages.
+enum clock_key {
+    CLOCK_HOST = 1, // of the other process
+    CLOCK_PID = 2,
+    CLOCK_SAMPLES = 3, // struct clock_sample (fmt/spill.h), one after the other
+};
+
+enum host_key {
+    HOST_NAME = 1,
+    HOST_CLOCK_OFFSET_NS = 2, // signed: what was added to its times, at the job's start
+    HOST_CLOCK_DRIFT = 3,     // signed: and for each second since then, ns; absent if it is not known
+    HOST_CLOCK_ERROR_NS = 4,  // from the first messages on, its times are wrong by at most this
+    HOST_CLOCK_REFERENCE = 5, // the host that this is relative to
 };
 
 // Sums over calls of one layer below the system call.

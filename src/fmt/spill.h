@@ -85,6 +85,12 @@ struct spill_header {
     uint32_t counts_all;  // 1: the counters count all calls; events are some of these, chosen by triggers
 };
 
+// A message and its answer, in clock units of the two processes.
+struct clock_sample {
+    uint64_t sent, answered;    // by the clock of the process that sent the message
+    uint64_t received, replied; // by the other's
+};
+
 struct spill_tally {
     uint64_t left_out[2][LEFT_OUT_COUNT]; // bytes read, bytes written
     uint64_t left_out_calls;

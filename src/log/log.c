@@ -183,6 +183,7 @@ void log_close(struct log *log) {
                               &log->process_hints,
                               &log->devices,
                               &log->mounts,
+                              &log->hosts,
                               &log->selections,
                               &log->datasets,
                               &log->process_selections,
@@ -327,6 +328,12 @@ const struct stripe *log_file_stripe(const struct log_file *file) {
     size_t last = file->stripe_count;
     while (last > 1 && !file->stripes[last - 1].count) last--;
     return last ? &file->stripes[last - 1] : NULL;
+}
+
+size_t log_host_count(const struct log *log) { return log->hosts.count; }
+
+const struct log_host *log_host_at(const struct log *log, size_t i) {
+    return (const struct log_host *)log->hosts.item + i;
 }
 
 size_t log_loss_count(const struct log *log) { return log->losses.count; }

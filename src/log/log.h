@@ -246,6 +246,15 @@ struct log_mount {
     const char *unread_why; // or NULL
 };
 
+// A host whose clock was aligned by messages between its processes and another's.
+struct log_host {
+    const char *name, *reference; // never NULL; the reference is the host whose clock it follows
+    int64_t clock_offset_ns;      // what was added to its times
+    bool has_drift;
+    int64_t clock_drift;    // what was added for each second since the job's start, ns
+    int64_t clock_error_ns; // by how much its times may be wrong since the first messages
+};
+
 // The file system with probes that the job was recorded with, and its servers.
 struct log_stack {
     const char *name, *layout, *mount, *file_system, *cache; // NULL if unknown
@@ -350,6 +359,8 @@ size_t log_device_count(const struct log *log);
 const struct log_device *log_device_at(const struct log *log, size_t i);
 size_t log_mount_count(const struct log *log);
 const struct log_mount *log_mount_at(const struct log *log, size_t i);
+size_t log_host_count(const struct log *log); // of aligned ones
+const struct log_host *log_host_at(const struct log *log, size_t i);
 size_t log_loss_count(const struct log *log);
 const struct log_loss *log_loss_at(const struct log *log, size_t i);
 size_t log_mapped_count(const struct log *log);

@@ -89,6 +89,7 @@ struct log {
     struct table hints;
     struct table devices;
     struct table mounts;
+    struct table hosts;         // struct log_host
     struct table communicators; // struct communicator
     struct table mapped;        // struct mapped_row
     struct table aggregates;    // struct aggregate_row

@@ -394,6 +394,21 @@ static int parse_mount(struct log *log, struct fields_in body) {
     return log_put_row(&log->mounts, &log->mount_by_id, mount.id, &mount, sizeof mount);
 }
 
+static int parse_host(struct log *log, struct fields_in body) {
+    struct field f[HOST_CLOCK_REFERENCE + 1];
+    FORWARD(fields_by_key(body, f, HOST_CLOCK_REFERENCE + 1));
+    struct log_host host = {
+        .clock_offset_ns = limit_ns(varint_unfold(f[HOST_CLOCK_OFFSET_NS].number)),
+        .has_drift = f[HOST_CLOCK_DRIFT].key,
+        .clock_drift = varint_unfold(f[HOST_CLOCK_DRIFT].number),
+        .clock_error_ns = limit_ns((int64_t)f[HOST_CLOCK_ERROR_NS].number),
+    };
+    FORWARD(log_parse_text(log, &f[HOST_NAME], &host.name));
+    FORWARD(log_parse_text(log, &f[HOST_CLOCK_REFERENCE], &host.reference));
+    RETURN_IF(!host.name || !host.reference, ERR_FORMAT);
+    return log_put_row(&log->hosts, NULL, 0, &host, sizeof host);
+}
+
 static int parse_record(struct log *log, unsigned kind, struct fields_in body) {
     switch (kind) {
     case RECORD_JOB: return parse_job(log, body);
@@ -417,6 +432,7 @@ static int parse_record(struct log *log, unsigned kind, struct fields_in body) {
     case RECORD_UNTIED: return log_parse_below(log, body);
     case RECORD_DEVICE: return parse_device(log, body);
     case RECORD_MOUNT: return parse_mount(log, body);
+    case RECORD_HOST: return parse_host(log, body);
     case RECORD_CALLSITE: return parse_callsite(log, body);
     case RECORD_LOSS: return parse_loss(log, body);
     case RECORD_COUNTERS: return parse_counters(log, body);

@@ -53,8 +53,8 @@ static void find_start(struct pack *pack) {
     pack->start_mono_ns = start->mono_ns - (start->epoch_ns - pack->start_epoch_ns);
 }
 
-uint64_t pack_since_start(const struct pack *pack, bool is_local, const struct spill_moment *moment) {
-    uint64_t now = is_local ? moment->mono_ns : moment->epoch_ns;
+uint64_t pack_since_start(const struct pack *pack, bool is_local, int64_t moved_ns, const struct spill_moment *moment) {
+    uint64_t now = is_local ? moment->mono_ns : moment->epoch_ns + (uint64_t)moved_ns;
     uint64_t start = is_local ? pack->start_mono_ns : pack->start_epoch_ns;
     return (int64_t)(now - start) > 0 ? now - start : 0;
 }

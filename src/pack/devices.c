@@ -57,7 +57,8 @@ static bool put_device(struct fields_out *out, const struct pack *pack, struct f
         has_name |= is_name;
         has_files |= is_under;
     }
-    fields_number(out, DEVICE_START_NS, pack_since_start(pack, pack_is_local(pack, host, &start), &start));
+    fields_number(out, DEVICE_START_NS,
+                  pack_since_start(pack, pack_is_local(pack, host, &start), pack_host_offset_ns(pack, host), &start));
     return more == 0 && has_name && has_files;
 }
 

@@ -181,6 +181,7 @@ static int prepare(struct pack *pack) {
     FORWARD(find_mounts(pack));
     FORWARD(pack_read_stripes(pack));
     pack_align_clocks(pack);
+    FORWARD(pack_align_hosts(pack));
     FORWARD(pack_find_ends(pack));
     FORWARD(for_each_spill(pack, pack_note_threads));
     FORWARD(pack_prepare_stack(pack));
@@ -193,6 +194,7 @@ static int write_log(struct pack *pack) {
     for (unsigned i = 0; i < PACK_UNIQUE; i++) pack_write_unique(pack, &pack->unique[i], pack_unique[i].kind);
     pack_write_devices(pack);
     pack_write_mounts(pack);
+    pack_write_hosts(pack);
     for (size_t i = 0; i < pack->process_count; i++) FORWARD(pack_write_process(pack, &pack->process[i]));
     FORWARD(for_each_spill(pack, pack_write_events));
     FORWARD(for_each_spill(pack, pack_write_counters));
@@ -231,6 +233,8 @@ static void free_pack(struct pack *pack) {
     free(pack->call_written);
     free(pack->unfollowed);
     free(pack->unread);
+    free(pack->exchange);
+    free(pack->hosts);
     file_table_free(&pack->files);
     for (unsigned i = 0; i < PACK_UNIQUE; i++) intern_free(&pack->unique[i]);
     callsites_free(&pack->callsites);

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/lookup.h"
 #include "fmt/clock_map.h"
+#include "fmt/spill.h"
 #include "pack/callsites.h"
 #include "pack/file_table.h"
 #include "pack/log_writer.h"
@@ -38,6 +39,7 @@ struct pack_process {
     bool is_inside;     // in another PID namespace: its thread ids are not those that a stack's client sees
     struct bytes about; // the fields of its RECORD_PROCESS that go into the log as they are
     struct clock_map clock;
+    int64_t moved_ns; // from where the system's clock puts it to where its host's messages do
     enum process_exit exit;
     uint32_t exit_value;
     bool end_known;
@@ -78,6 +80,31 @@ struct pack_site {
     uint64_t address;
 };
 
+#define PACK_NO_HOST SIZE_MAX
+
+// RECORD_CLOCK: questions of a process to another on another host.
+struct pack_exchange {
+    uint32_t process; // its place
+    char host[256];   // of the other
+    uint32_t pid;
+    size_t asks, answers; // places of the two hosts in struct pack; PACK_NO_HOST: not there
+    size_t count;
+    struct clock_sample sample[64];
+};
+
+// A host whose processes exchanged such messages.
+struct pack_host {
+    const char *name;
+    const struct pack_process *process; // whose clock stands for all
+    struct clock_map clock;
+    bool is_known;
+    bool has_drift;
+    const char *reference; // whose clock it follows; NULL: the system's
+    double offset_ns;      // what was added to its times, at the job's start
+    double drift;          // and per second since then
+    double error_ns;       // at most
+};
+
 // How a child ended, as its parent saw it.
 struct pack_child_end {
     uint32_t pid;
@@ -116,6 +143,10 @@ struct pack {
     struct callsites callsites;
     struct pack_child_end *child_end;
     size_t child_end_count;
+    struct pack_exchange *exchange;
+    size_t exchange_count;
+    struct pack_host *hosts;
+    size_t host_count;
     struct bytes devices;       // RECORD_DEVICE and RECORD_MOUNT records as the hosts' monitors left them
     struct pack_unread *unread; // what is not known about files on parallel file systems
     size_t unread_count;
@@ -176,10 +207,16 @@ void pack_write_unfollowed(struct pack *pack, const struct pack_unfollowed *unfo
 
 // align_clocks.c: when the job starts, and how the clock units of each process become nanoseconds since then.
 void pack_align_clocks(struct pack *pack);
-// A moment on the job's time axis; moments before its start become its start.
-uint64_t pack_since_start(const struct pack *pack, bool is_local, const struct spill_moment *moment);
+// A moment on the job's time axis; moments before its start become its start. `moved_ns` is for other hosts' clocks.
+uint64_t pack_since_start(const struct pack *pack, bool is_local, int64_t moved_ns, const struct spill_moment *moment);
 // Whether a moment was read on the job's host, with the same clock.
 bool pack_is_local(const struct pack *pack, const char *host, const struct spill_moment *moment);
+
+// align_hosts.c: the same for hosts whose processes exchanged messages.
+int pack_read_clock(struct pack *pack, const struct pack_process *process, struct fields_in body);
+int pack_align_hosts(struct pack *pack);
+int64_t pack_host_offset_ns(const struct pack *pack, const char *host); // at the job's start; 0 if it is not known
+void pack_write_hosts(struct pack *pack);
 
 // process_end.c: how each process ended and what the kernel counted for it.
 int pack_find_ends(struct pack *pack);

@@ -181,6 +181,7 @@ static int read_record(struct pack *pack, struct pack_process *process, struct l
     case RECORD_MAPPED: return read_mapped(process, body);
     case RECORD_AGGREGATE: return read_aggregate(process, body);
     case RECORD_CHILD_END: return read_child_end(pack, process, body);
+    case RECORD_CLOCK: return pack_read_clock(pack, process, body);
     case RECORD_JOB:
     case RECORD_SETTING: return pack_read_job(pack, process, kind, body);
     default: return 0;

@@ -49,14 +49,14 @@ void pack_write_unique(struct pack *pack, const struct intern *records, unsigned
 
 static void put_times(struct fields_out *out, const struct pack *pack, const struct pack_process *process) {
     const struct spill_header *header = &process->spill.header;
-    fields_number(out, PROCESS_START_NS, pack_since_start(pack, process->is_local, &header->start));
+    fields_number(out, PROCESS_START_NS, pack_since_start(pack, process->is_local, process->moved_ns, &header->start));
     if (process->end_known) {
         // If the end was seen from outside, only its monotonic time is known.
         struct spill_moment end = {
             .mono_ns = process->end_mono_ns,
             .epoch_ns = header->start.epoch_ns + (process->end_mono_ns - header->start.mono_ns),
         };
-        fields_number(out, PROCESS_END_NS, pack_since_start(pack, process->is_local, &end));
+        fields_number(out, PROCESS_END_NS, pack_since_start(pack, process->is_local, process->moved_ns, &end));
     }
     fields_number(out, PROCESS_CLOCK_UNITS, process->clock.origin_units);
     fields_signed(out, PROCESS_CLOCK_NS, process->clock.origin_ns);

@@ -283,6 +283,16 @@ static void write_damage(struct json_out *json, const struct summary *summary) {
     json_close(json);
 }
 
+static void write_host(struct json_out *json, const struct summary_host *host) {
+    const struct log_host *clock = host->clock;
+    json_object_of(json, m_text("name", host->name), m_number("processes", host->processes),
+                   m_seconds_if("clock_offset", clock || host->is_reference, clock ? clock->clock_offset_ns : 0),
+                   m_double_if("clock_drift", clock ? clock->has_drift : host->is_reference,
+                               clock ? (double)clock->clock_drift / 1e9 : 0),
+                   m_seconds_if("clock_error", clock || host->is_reference, clock ? clock->clock_error_ns : 0),
+                   m_text("clock_reference", clock ? clock->reference : NULL));
+}
+
 // Unknown before the events are read.
 static void write_collectives(struct json_out *json, const struct summary *summary, size_t most) {
     json_key(json, "collectives");
@@ -316,6 +326,9 @@ int summary_json(const struct summary *summary, struct json_out *json, size_t mo
     json_close(json);
     key_array(json, "busiest");
     for (size_t i = 0; i < summary->row_count && i < most; i++) write_row(json, &summary->rows[i], most);
+    json_close(json);
+    key_array(json, "hosts");
+    for (size_t i = 0; i < summary->host_count && i < most; i++) write_host(json, &summary->hosts[i]);
     json_close(json);
     write_worlds(json, log);
     summary_comms_json(&summary->comms, json, most);

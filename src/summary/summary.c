@@ -75,19 +75,6 @@ struct summary_past_cap summary_past_cap(const struct summary *summary) {
     return past;
 }
 
-// There are few hosts, and the processes of one are mostly adjacent.
-static void count_hosts(struct summary *summary) {
-    enum { MOST = 65536 };
-    const char **hosts = malloc(MOST * sizeof *hosts);
-    for (size_t i = 0; hosts && i < log_process_count(summary->log); i++) {
-        const char *host = log_process_at(summary->log, i)->host;
-        size_t at = summary->host_count;
-        while (host && at > 0 && strcmp(hosts[at - 1], host) != 0) at--;
-        if (host && at == 0 && summary->host_count < MOST) hosts[summary->host_count++] = host;
-    }
-    free(hosts);
-}
-
 static void gather_losses(struct summary *summary) {
     const struct log_health *health = log_health(summary->log);
     for (size_t i = 0; i < log_loss_count(summary->log); i++) {
@@ -102,7 +89,7 @@ static void gather_losses(struct summary *summary) {
         summary->may_lack_events || health->index_missing || health->header_damaged || health->blocks_damaged;
 }
 
-static void gather_job(struct summary *summary) {
+static int gather_job(struct summary *summary) {
     const struct log *log = summary->log;
     // The largest of several MPI jobs counts; the processes around it are not part of the job.
     const struct log_world *world = log_largest_world(log);
@@ -113,7 +100,7 @@ static void gather_job(struct summary *summary) {
         if (call) summary->layer_used[call->layer] = true;
     }
     gather_losses(summary);
-    count_hosts(summary);
+    return summary_hosts_find(summary);
 }
 
 int summary_begin(struct summary *summary, const struct summary_source *source, log_stats_callback *also, void *context,
@@ -140,8 +127,7 @@ int summary_finish(struct summary *summary) {
     FORWARD(summary_comms_find(&summary->comms, summary->log));
     FORWARD(coverage_finish(&summary->coverage, summary->log));
     // Last: damaged blocks are known only after all blocks have been read.
-    gather_job(summary);
-    return 0;
+    return gather_job(summary);
 }
 
 int summary_gather(struct summary *summary, const struct summary_source *source) {
@@ -157,8 +143,7 @@ int summary_gather_index(struct summary *summary, const struct summary_source *s
     FORWARD(summary_begin_processes(summary, &unused));
     FORWARD(summary_finish_processes(summary));
     for (size_t i = 0; i < summary->rank_count; i++) summary->ranks[i].known = false;
-    gather_job(summary);
-    return 0;
+    return gather_job(summary);
 }
 
 void summary_free(struct summary *summary) {
@@ -166,6 +151,7 @@ void summary_free(struct summary *summary) {
     free(summary->processes);
     free(summary->rows);
     free(summary->ranks);
+    free(summary->hosts);
     free(summary->comms.comm);
     collectives_free(&summary->collectives);
     free(summary->process);

@@ -80,6 +80,13 @@ struct summary_totals {
     double io_share;                   // io_ns divided by run time; negative: unknown
 };
 
+struct summary_host {
+    const char *name;
+    uint64_t processes;
+    bool is_reference;            // the job's host, or one whose clock others follow
+    const struct log_host *clock; // NULL: not aligned
+};
+
 struct summary {
     struct summary_source source;
     struct log *log;            // source.log
@@ -105,7 +112,8 @@ struct summary {
     bool is_damaged;              // something in the log or in its spill files cannot be read
     const char *mpi;              // or NULL
     uint64_t nprocs;
-    uint64_t host_count;
+    struct summary_host *hosts; // by name
+    size_t host_count;
     struct coverage coverage;
     struct call_tree tree;
     struct summary_stack stack;
@@ -120,6 +128,7 @@ struct summary_past_cap {
     uint64_t records;
 };
 struct summary_past_cap summary_past_cap(const struct summary *summary);
+int summary_hosts_find(struct summary *summary); // hosts.c
 
 // Reads all events and counters. Call summary_free in any case.
 int summary_gather(struct summary *summary, const struct summary_source *source);

@@ -9,20 +9,25 @@ static struct file *file_of(const char *path) {
     return probe_file(AT_FDCWD, path, &left_out);
 }
 
+static void note(const uint8_t *bytes, size_t len) {
+    struct thread *thread = recorder_thread();
+    if (!thread || !emit_claim(thread)) return;
+    spill_record(bytes, len);
+    spill_update_clock(); // a process that is killed soon has no other reading
+    emit_unclaim(thread);
+}
+
 static void describe(int rank, int size, int local_rank, const char *library) {
     uint8_t buffer[512];
     struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
-    struct thread *thread = recorder_thread();
     triggers_note_rank(rank);
-    if (!thread || !emit_claim(thread)) return;
     fields_begin(&out, RECORD_PROCESS);
     fields_number(&out, PROCESS_RANK, (uint64_t)rank + 1);
     fields_number(&out, PROCESS_MPI_SIZE, (uint64_t)size);
     if (local_rank >= 0) fields_number(&out, PROCESS_LOCAL_RANK, (uint64_t)local_rank + 1);
     fields_string(&out, PROCESS_MPI, library);
     fields_end(&out);
-    if (!out.overflow) spill_record(buffer, (size_t)(out.at - buffer));
-    emit_unclaim(thread);
+    if (!out.overflow) note(buffer, (size_t)(out.at - buffer));
 }
 
 static void record(unsigned kind, const uint8_t *fields, size_t len) {
@@ -48,6 +53,7 @@ static const struct mpi_core core = {.build = MPI_BUILD,
                                      .file = file_of,
                                      .describe = describe,
                                      .record = record,
+                                     .note = note,
                                      .tick = &recorder.tick,
                                      .event_clock_uses_ns = &event_clock_uses_ns,
 #define CORE_FUNCTION(name) .name = name,

@@ -10,6 +10,7 @@
 #include "rec/emit.h"
 #include "rec/interned.h"
 #include "rec/memory.h"
+#include "rec/mpi/launch.h"
 #include "rec/spill.h"
 
 enum mpi_slot {
@@ -23,8 +24,8 @@ enum mpi_slot {
 // clang-format off
 #define CORE_FUNCTIONS(NAME)                                                                                           \
     NAME(emit_deferred) NAME(emit_finish) NAME(emit_leave) NAME(emit_push) NAME(emit_push_choice)                      \
-    NAME(handles_new_serial) NAME(interned_number) NAME(memory_alloc) NAME(pending_add)         \
-    NAME(pending_emit) NAME(pending_find) NAME(pending_remove) NAME(spill_count_loss)
+    NAME(handles_new_serial) NAME(interned_number) NAME(launch_each_mark) NAME(launch_find) NAME(launch_leave_mark)    \
+    NAME(memory_alloc) NAME(pending_add) NAME(pending_emit) NAME(pending_find) NAME(pending_remove) NAME(spill_count_loss)
 // clang-format on
 
 // What core and plugin share. They are installed together, but one of them may be of another build.
@@ -42,6 +43,7 @@ struct mpi_core {
     struct file *(*file)(const char *path); // entry of a name; NULL if it is left out
     void (*describe)(int rank, int size, int local_rank, const char *library);
     void (*record)(unsigned kind, const uint8_t *fields, size_t len); // appends a record, if there is a trace
+    void (*note)(const uint8_t *record, size_t len);                  // appends a record in any case
     _Atomic uint64_t **tick;                                          // recorder.tick
     const bool *event_clock_uses_ns;
 #define CORE_POINTER(name) __typeof__(&name) name;

@@ -513,6 +513,21 @@ static void tidy_version(char *version) {
     memmove(label, number, strlen(number) + 1);
 }
 
+static void enter_setup(struct mpi_probe *p) {
+    p->thread = plugin_thread;
+    p->thread->in_mpi_setup = true;
+}
+
+void mpi_enter_init(struct mpi_probe *p) {
+    enter_setup(p);
+    mpi_clocks_prepare();
+}
+
+void mpi_enter_finalize(struct mpi_probe *p) {
+    enter_setup(p);
+    mpi_clocks_late();
+}
+
 void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result) {
     int rank = 0, size = 0, len = 0;
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -525,6 +540,7 @@ void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result) {
     tidy_version(version);
     plugin.core->describe(rank, size, local_rank(), version);
     mpi_comm_start();
+    mpi_clocks_early();
 }
 
 // --- the plugin
@@ -550,6 +566,8 @@ static void *const *start(const struct mpi_core *core) {
     plugin.byte = core->symbol("ompi_mpi_byte");
     plugin.no_type = core->symbol("ompi_mpi_datatype_null");
     plugin.no_info = core->symbol("ompi_mpi_info_null");
+    plugin.no_request = core->symbol("ompi_request_null");
+    plugin.errors_return = core->symbol("ompi_mpi_errors_return");
 #else
     plugin.world = MPI_COMM_WORLD;
     plugin.self = MPI_COMM_SELF;
@@ -558,9 +576,14 @@ static void *const *start(const struct mpi_core *core) {
     plugin.byte = MPI_BYTE;
     plugin.no_type = MPI_DATATYPE_NULL;
     plugin.no_info = MPI_INFO_NULL;
+    plugin.no_request = MPI_REQUEST_NULL;
+    plugin.errors_return = MPI_ERRORS_RETURN;
 #endif
 #define ASK(name) *(void **)&plugin.mpi.name = core->symbol("PMPI_" #name);
     MPI_ASKED(ASK)
+#undef ASK
+#define ASK(name) *(void **)&plugin.mpi.name = core->real[SLOT_PMPI_##name];
+    MPI_MOVING(ASK)
 #undef ASK
     return shims;
 }
