@@ -29,7 +29,8 @@ static void *symbol(const char *name) {
 #ifdef OPEN_MPI
 #define ROW(name) {#name, &name},
             ROW(ompi_mpi_comm_world) ROW(ompi_mpi_comm_self) ROW(ompi_mpi_comm_null) ROW(ompi_mpi_group_null)
-                ROW(ompi_mpi_byte) ROW(ompi_mpi_datatype_null) ROW(ompi_mpi_info_null)
+                ROW(ompi_mpi_byte) ROW(ompi_mpi_datatype_null) ROW(ompi_mpi_info_null) ROW(ompi_request_null)
+                    ROW(ompi_mpi_errors_return)
 #undef ROW
 #endif
     };

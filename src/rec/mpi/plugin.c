@@ -550,6 +550,8 @@ static void *const *start(const struct mpi_core *core) {
     plugin.byte = core->symbol("ompi_mpi_byte");
     plugin.no_type = core->symbol("ompi_mpi_datatype_null");
     plugin.no_info = core->symbol("ompi_mpi_info_null");
+    plugin.no_request = core->symbol("ompi_request_null");
+    plugin.errors_return = core->symbol("ompi_mpi_errors_return");
 #else
     plugin.world = MPI_COMM_WORLD;
     plugin.self = MPI_COMM_SELF;
@@ -558,9 +560,14 @@ static void *const *start(const struct mpi_core *core) {
     plugin.byte = MPI_BYTE;
     plugin.no_type = MPI_DATATYPE_NULL;
     plugin.no_info = MPI_INFO_NULL;
+    plugin.no_request = MPI_REQUEST_NULL;
+    plugin.errors_return = MPI_ERRORS_RETURN;
 #endif
 #define ASK(name) *(void **)&plugin.mpi.name = core->symbol("PMPI_" #name);
     MPI_ASKED(ASK)
+#undef ASK
+#define ASK(name) *(void **)&plugin.mpi.name = core->real[SLOT_PMPI_##name];
+    MPI_MOVING(ASK)
 #undef ASK
     return shims;
 }
