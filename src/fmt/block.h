@@ -28,6 +28,7 @@ enum log_feature { // bits that a reader must know; an unknown one means ERR_VER
     FEATURE_MPI = 1 << 0, // event streams may hold communication and calls that were left open (KIND_COMM, KIND_LEAVE)
     FEATURE_PARTNERS = 1 << 1, // and with whom it was (KIND_PARTNERS)
     FEATURE_BELOW = 1 << 2,    // there may be calls below the system call (BLOCK_BELOW)
+    FEATURE_REDUCED = 1 << 3,  // counters may be those of several ranks (RECORD_REDUCTION)
 };
 
 struct log_header {

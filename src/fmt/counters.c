@@ -446,11 +446,13 @@ static void put_common(struct fields_out *out, unsigned key, const struct counte
     if (at > buffer) fields_bytes(out, key, buffer, (size_t)(at - buffer));
 }
 
-void counters_put(struct fields_out *out, uint32_t process, const struct spill_counters *entry) {
+static void put_all(struct fields_out *out, uint32_t process, const struct spill_counters *entry,
+                    const struct counters_ranks *ranks) {
     fields_begin(out, RECORD_COUNTERS);
-    fields_number(out, COUNTERS_PROCESS, process);
-    fields_number(out, COUNTERS_FILE, entry->file);
+    if (process) fields_number(out, COUNTERS_PROCESS, process);
+    if (entry->file) fields_number(out, COUNTERS_FILE, entry->file);
     fields_number(out, COUNTERS_LAYER, entry->layer);
+    if (ranks) counters_put_ranks(out, ranks);
     put_common(out, COUNTERS_SIZES, &entry->counters.sizes);
     put_common(out, COUNTERS_STRIDES, &entry->counters.strides);
     uint64_t values[COUNTER_COUNT], same = 0;
@@ -465,6 +467,15 @@ void counters_put(struct fields_out *out, uint32_t process, const struct spill_c
         if (values[i]) fields_number(out, COUNTERS_FIRST + i, values[i]);
     }
     fields_end(out);
+}
+
+void counters_put(struct fields_out *out, uint32_t process, const struct spill_counters *entry) {
+    put_all(out, process, entry, NULL);
+}
+
+void counters_put_reduced(struct fields_out *out, const struct spill_counters *entry,
+                          const struct counters_ranks *ranks) {
+    put_all(out, 0, entry, ranks);
 }
 
 static int get_common(const struct field *field, struct counters_common *common) {

@@ -31,10 +31,11 @@ enum record_kind {
     RECORD_PROCESS_DATASET = 23,
     RECORD_MAPPED = 24, // what a process moved through mappings of a file: an estimate
     RECORD_STACK = 25,
-    RECORD_SERVER = 26, // of a stack
-    RECORD_UNTIED = 27, // what was recorded below the system call and belongs to no call above
-    RECORD_PROBE = 28,  // of a stack; not in logs
-    RECORD_MOUNT = 29,  // a mounted file system that has files of the job
+    RECORD_SERVER = 26,    // of a stack
+    RECORD_UNTIED = 27,    // what was recorded below the system call and belongs to no call above
+    RECORD_PROBE = 28,     // of a stack; not in logs
+    RECORD_MOUNT = 29,     // a mounted file system that has files of the job
+    RECORD_REDUCTION = 32, // log only: counters of ranks that were added up at MPI_Finalize
 };
 
 enum job_key {
@@ -92,9 +93,11 @@ enum process_key {
     PROCESS_COMM_NS = 34,    // and time
     PROCESS_IO_NS = 35, // time in calls after the end of the trace; absent if it, and communication, was not counted
     PROCESS_CPUS = 36,  // processors that it may run on
-    PROCESS_CPU_WAIT_NS = 37, // how long its main thread was runnable but did not run; absent if unknown
-    PROCESS_VIA = 38,         // enum process_via; absent: by the preload library
-    PROCESS_JOINED = 39,      // 1: it ran already when its recording began
+    PROCESS_CPU_WAIT_NS = 37,     // how long its main thread was runnable but did not run; absent if unknown
+    PROCESS_VIA = 38,             // enum process_via; absent: by the preload library
+    PROCESS_JOINED = 39,          // 1: it ran already when its recording began
+    PROCESS_REDUCED_READ = 48,    // bytes in counters that were added up over ranks, one field for each layer that has
+    PROCESS_REDUCED_WRITTEN = 49, // some, in the form bytes << 4 | enum call_layer
 };
 
 // How a process was recorded.
@@ -396,6 +399,13 @@ enum untied_reason {
     UNTIED_CLOCK = 10,     // of a server whose clock could not be aligned
     UNTIED_NAMESPACE = 11, // on a file of the job, which has processes whose thread ids are of another PID namespace
     UNTIED_REASONS
+};
+
+// Counters without a process are those of ranks together.
+enum reduction_key {
+    REDUCTION_RANKS = 1,    // size of their MPI_COMM_WORLD
+    REDUCTION_START_NS = 2, // signed: their moments count from here
+    REDUCTION_PROCESS = 3,  // one of the ranks; absent if none is known
 };
 
 // The index holds one of these per block; the summary of an event block lets a viewer draw it without reading it.

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "fmt/call.h"
 #include "fmt/records.h"
 #include "fmt/stream.h"
 
@@ -82,6 +83,10 @@ struct spill_header {
     _Atomic uint32_t raw_rings;          // io_urings that the program made by system calls of its own
     uint32_t cpu_wait_known;
     uint64_t cpu_wait_ns; // how long the main thread was runnable but did not run
+    // Counters in chunks before this offset are in the job's part (fmt/part.h) with this number, once that exists.
+    uint64_t handed_until;
+    _Atomic uint64_t part;
+    uint64_t handed_bytes[2][LAYER_COUNT]; // what these counters have: bytes read, bytes written
 };
 
 struct spill_tally {

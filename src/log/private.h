@@ -98,7 +98,12 @@ struct log {
     struct table process_datasets;
     struct datatype scratch; // for checks of forms
     struct table callsites;
-    struct table counters; // sorted by process once the log is open
+    struct table counters; // sorted by process once the log is open; those of several ranks, without one, come first
+    struct log_reduction {
+        uint64_t ranks; // 0: there is none
+        int64_t start_ns;
+        uint32_t process;
+    } reduction;
 
     struct lookup process_by_id; // each lookup returns indices of a table above
     struct lookup file_by_id;

@@ -89,6 +89,10 @@ static void parse_indexed(struct log_process *process, const struct field *field
         if (field->key == PROCESS_LEFT_OUT_READ) process->left_out[0][index] += value;
         if (field->key == PROCESS_LEFT_OUT_WRITE) process->left_out[1][index] += value;
     }
+    if (index < LAYER_COUNT) {
+        if (field->key == PROCESS_REDUCED_READ) process->reduced_bytes[index][0] = value;
+        if (field->key == PROCESS_REDUCED_WRITTEN) process->reduced_bytes[index][1] = value;
+    }
     if (index < STREAM_COMM_KINDS) {
         if (field->key == PROCESS_COMM_CALLS) process->comm[index].count = value;
         if (field->key == PROCESS_COMM_BYTES) process->comm[index].bytes = value;
@@ -284,6 +288,15 @@ static int parse_counters(struct log *log, struct fields_in body) {
     return log_put_row(&log->counters, NULL, 0, &row, sizeof row);
 }
 
+static int parse_reduction(struct log *log, struct fields_in body) {
+    struct field f[REDUCTION_PROCESS + 1];
+    FORWARD(fields_by_key(body, f, REDUCTION_PROCESS + 1));
+    log->reduction = (struct log_reduction){.ranks = f[REDUCTION_RANKS].number,
+                                            .start_ns = limit_ns(varint_unfold(f[REDUCTION_START_NS].number)),
+                                            .process = (uint32_t)f[REDUCTION_PROCESS].number};
+    return 0;
+}
+
 static int parse_communicator(struct log *log, struct fields_in body) {
     struct communicator comm;
     size_t len = (size_t)(body.end - body.at);
@@ -398,6 +411,7 @@ static int parse_record(struct log *log, unsigned kind, struct fields_in body) {
     case RECORD_CALLSITE: return parse_callsite(log, body);
     case RECORD_LOSS: return parse_loss(log, body);
     case RECORD_COUNTERS: return parse_counters(log, body);
+    case RECORD_REDUCTION: return parse_reduction(log, body);
     case RECORD_STREAM: return parse_stream(log, body);
     case RECORD_SETTING: return parse_setting(log, body);
     default: return 0; // from a newer writer

@@ -165,7 +165,7 @@ static int write_pieces(struct pack *pack, struct pack_process *process, enum sp
     const struct pack_options *options = pack->options;
     for (size_t i = 0; i < process->spill.count; i++) {
         const struct spill_piece *piece = &process->spill.piece[i];
-        if (piece->chunk.kind != kind) continue;
+        if (piece->chunk.kind != kind || pack_is_handed(pack, process, piece)) continue;
         int code = spill_read_payload(&process->spill, piece, &pack->payload);
         RETURN_IF(code == -ENOMEM, code);
         if (code < 0) {

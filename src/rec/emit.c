@@ -85,21 +85,31 @@ static bool set_site(struct thread *thread, unsigned slot, uint64_t key, uintptr
     return same;
 }
 
+PER_PROCESS static struct spill_chunk *counters_chunk; // of one generation
+PER_PROCESS static uint32_t counters_generation;
+static _Atomic uint32_t counters_lock; // of these two
+
+uint64_t emit_end_counters(void) {
+    spin_lock(&counters_lock);
+    counters_chunk = NULL;
+    uint64_t until = atomic_load(&recorder.spill->next);
+    spin_unlock(&counters_lock);
+    return until;
+}
+
 static struct counters *file_counters(struct file *file, unsigned layer) {
-    PER_PROCESS static struct spill_chunk *chunk; // of one generation; guarded by its own lock
-    PER_PROCESS static uint32_t chunk_generation;
-    static _Atomic uint32_t lock;
     if (file->counters_generation != recorder.generation) {
         memset(file->counters, 0, sizeof file->counters);
         file->counters_generation = recorder.generation;
     }
     if (file->counters[layer]) return file->counters[layer];
-    spin_lock(&lock);
-    uint32_t used = chunk && chunk_generation == recorder.generation ? atomic_load(&chunk->used) : UINT32_MAX / 2;
+    spin_lock(&counters_lock);
+    struct spill_chunk *chunk = counters_generation == recorder.generation ? counters_chunk : NULL;
+    uint32_t used = chunk ? atomic_load(&chunk->used) : UINT32_MAX / 2;
     if (used + sizeof(struct spill_counters) > COUNTERS_CHUNK_BYTES - SPILL_CHUNK_HEADER_BYTES) {
         enum loss_reason reason;
-        chunk = spill_claim(CHUNK_COUNTERS, COUNTERS_CHUNK_BYTES, &reason);
-        chunk_generation = recorder.generation;
+        counters_chunk = chunk = spill_claim(CHUNK_COUNTERS, COUNTERS_CHUNK_BYTES, &reason);
+        counters_generation = recorder.generation;
         used = 0;
     }
     if (chunk) {
@@ -110,7 +120,7 @@ static struct counters *file_counters(struct file *file, unsigned layer) {
         files_announce(file);
         atomic_store_explicit(&chunk->used, used + (uint32_t)sizeof *record, memory_order_release);
     }
-    spin_unlock(&lock);
+    spin_unlock(&counters_lock);
     return file->counters[layer];
 }
 

@@ -65,6 +65,9 @@ struct deferred_event {
     struct emission emission;
 };
 
+// New counters begin in another chunk. Returns where the chunks so far end in the spill file.
+uint64_t emit_end_counters(void);
+
 void emit_slowly(struct thread *thread, struct emission *emission);
 void emit_plain_slowly(struct thread *thread, const struct handle *handle, struct plain_event event);
 

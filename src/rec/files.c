@@ -185,6 +185,18 @@ struct file *files_entry(const char *name, size_t len) {
     }
 }
 
+int files_each(int (*visit)(void *context, struct file *file), void *context) {
+    struct file *common[] = {atomic_load(&common_file), atomic_load(&unnamed_file)};
+    int code = 0;
+    for (unsigned i = 0; i < sizeof common / sizeof *common && code >= 0; i++)
+        code = common[i] ? visit(context, common[i]) : 0;
+    for (unsigned i = 0; i < BUCKETS && code >= 0; i++) {
+        struct file *file = atomic_load_explicit(&bucket[i], memory_order_acquire);
+        for (; file && code >= 0; file = file->next) code = visit(context, file);
+    }
+    return code < 0 ? code : 0;
+}
+
 void files_note_stat(struct file *file, const struct stat *data) {
     if (file == atomic_load(&common_file) || file == atomic_load(&unnamed_file)) return;
     atomic_store_explicit(&file->device, data->st_dev, memory_order_relaxed);

@@ -54,6 +54,9 @@ struct file *files_entry(const char *name, size_t len);
 struct file *files_unnamed(void);
 void files_note_stat(struct file *file, const struct stat *data);
 
+// All entries, in no order. A negative result of the function ends it and is returned.
+int files_each(int (*visit)(void *context, struct file *file), void *context);
+
 // Writes the entry's record unless the spill file has it.
 void files_announce(struct file *file);
 

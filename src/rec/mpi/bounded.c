@@ -68,10 +68,31 @@ void bounded_cancel(MPI_Request *request) {
     if (!is_done) plugin.mpi.Request_free(request);
 }
 
+int64_t bounded_probe(const struct bounded *all, int rank, enum bounded_tag tag) {
+    MPI_Status status = {0};
+    int is_there = 0, bytes = -1, number = tag_number(tag);
+    for (unsigned tests = 0;; tests++) {
+        if (plugin.mpi.Iprobe(rank, number, plugin.world, &is_there, &status) != MPI_SUCCESS) return -1;
+        if (is_there) break;
+        if (clock_now_ns() >= all->deadline_ns) return -1;
+        pause_before_test(tests);
+    }
+    return plugin.mpi.Get_count(&status, plugin.byte, &bytes) == MPI_SUCCESS ? bytes : -1;
+}
+
+bool bounded_meet(const struct bounded *all) {
+    MPI_Request request;
+    return plugin.mpi.Ibarrier(plugin.world, &request) == MPI_SUCCESS && bounded_wait(all, &request, NULL);
+}
+
+bool bounded_start(int rank, enum bounded_tag tag, const void *buffer, size_t bytes, MPI_Request *request) {
+    return plugin.mpi.Isend(buffer, (int)bytes, plugin.byte, rank, tag_number(tag), plugin.world, request) ==
+           MPI_SUCCESS;
+}
+
 bool bounded_send(const struct bounded *all, int rank, enum bounded_tag tag, const void *buffer, size_t bytes) {
     MPI_Request request;
-    int code = plugin.mpi.Isend(buffer, (int)bytes, plugin.byte, rank, tag_number(tag), plugin.world, &request);
-    if (code != MPI_SUCCESS) return false;
+    if (!bounded_start(rank, tag, buffer, bytes, &request)) return false;
     if (bounded_wait(all, &request, NULL)) return true;
     bounded_leave(&request);
     return false;

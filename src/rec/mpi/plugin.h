@@ -60,12 +60,12 @@ struct mpi_probe {
 #define MPI_ASKED(NAME)                                                                                                \
     NAME(Cancel) NAME(Comm_get_attr) NAME(Comm_get_errhandler) NAME(Comm_get_parent) NAME(Comm_group) NAME(Comm_rank)  \
     NAME(Comm_remote_group) NAME(Comm_set_errhandler) NAME(Comm_size) NAME(Comm_test_inter) NAME(Errhandler_free)      \
-    NAME(Error_class) NAME(File_get_byte_offset) NAME(File_get_info) NAME(File_get_position) NAME(Get_elements_x)      \
-    NAME(Get_library_version) NAME(Group_free) NAME(Group_size) NAME(Group_translate_ranks) NAME(Info_free)            \
-    NAME(Info_get) NAME(Info_get_nkeys) NAME(Info_get_nthkey) NAME(Initialized) NAME(Request_free)                     \
+    NAME(Error_class) NAME(File_get_byte_offset) NAME(File_get_info) NAME(File_get_position) NAME(Get_count)           \
+    NAME(Get_elements_x) NAME(Get_library_version) NAME(Group_free) NAME(Group_size) NAME(Group_translate_ranks)       \
+    NAME(Info_free) NAME(Info_get) NAME(Info_get_nkeys) NAME(Info_get_nthkey) NAME(Initialized) NAME(Request_free)                     \
     NAME(Type_get_contents) NAME(Type_get_envelope) NAME(Type_get_extent_x) NAME(Type_get_name)                        \
     NAME(Type_get_true_extent_x) NAME(Type_size_x) MPI_ASKED_LARGE(NAME)
-#define MPI_MOVING(NAME) NAME(Irecv) NAME(Isend) NAME(Test)
+#define MPI_MOVING(NAME) NAME(Ibarrier) NAME(Iprobe) NAME(Irecv) NAME(Isend) NAME(Test)
 // clang-format on
 
 struct plugin {
@@ -325,6 +325,9 @@ MPI_SHIM void mpi_enter_setup(struct mpi_probe *p) {
 }
 
 void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result);
+
+// Before the ranks part: adds up the counters of all (finalize.c).
+void mpi_enter_finalize(struct mpi_probe *p);
 
 MPI_SHIM void mpi_leave_finalize(struct mpi_probe *p, uint32_t call, int result) {
     (void)call, (void)result;
