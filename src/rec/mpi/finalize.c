@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "fmt/part.h"
 #include "rec/fixed_text.h"
@@ -11,6 +12,11 @@
 #include "reduce/run.h"
 
 enum { MOST_BYTES = 1 << 30 }; // of a message: counts are int
+
+// Both MPIs wait in MPI_Finalize until all ranks have come, so waiting for them here costs nothing. The limit is for a
+// rank that is gone though the launcher has not noticed it. Giving up earlier would leave a collective call unfinished,
+// which MPICH's network layer complains about at its end.
+#define MEETING_NS INT64_C(600000000000)
 
 static int send_to(void *context, int to, const void *data, size_t len) {
     RETURN_IF(len > MOST_BYTES, ERR_LIMIT);
@@ -62,9 +68,10 @@ static void reduce(const struct hand_over *job, int rank, int size) {
     const struct reduce_link link = {all, rank, size, send_to, receive_from, swap};
     struct reduce_costs costs;
     if (!all) return;
-    bounded_begin(all, (int64_t)job->patience_ns);
+    bounded_begin(all, MEETING_NS);
     // Also without the library: the others need not wait in vain.
     bool meets = bounded_meet(all);
+    all->deadline_ns = clock_now_ns() + (int64_t)job->patience_ns;
     if (!meets || !reducer)
         leave_mark(job);
     else if (!has_mark(job))
