@@ -27,6 +27,8 @@ static void free_process(struct pack_process *process) {
     bytes_free(&process->sites);
     lookup_free(&process->streams);
     lookup_free(&process->needed);
+    lookup_free(&process->place_of);
+    free(process->joined);
 }
 
 // Others may be able to write into the directory: only regular files count, and opening never blocks.

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/lookup.h"
 #include "fmt/clock_map.h"
+#include "fmt/counters.h"
 #include "fmt/part.h"
 #include "pack/callsites.h"
 #include "pack/file_table.h"
@@ -53,8 +54,11 @@ struct pack_process {
     struct bytes communicators;       // RECORD_COMMUNICATOR records
     struct bytes mapped;              // struct pack_mapped
     struct bytes sites;               // struct pack_site
-    struct lookup needed;             // of a rank whose counters are in the part: files that others refer to
-    struct lookup streams;            // its own stream number -> the log's
+    struct spill_counters *joined;    // of a rank whose counters are not in the part, though it tried
+    size_t joined_count;
+    struct lookup place_of; // lookup_pair(layer, file) -> place in `joined`
+    struct lookup needed;   // of a rank whose counters are in the part: files that others refer to
+    struct lookup streams;  // its own stream number -> the log's
     uint64_t damaged_bytes;
 };
 
