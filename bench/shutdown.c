@@ -138,7 +138,7 @@ static int put_own(struct simulation *s, struct reduce_set *set, uint64_t count,
         struct reduce_set one;
         char name[128];
         snprintf(name, sizeof name, "/scratch/project/run-20261117/output/rank-%06lu/part-%06lu.dat",
-                 (unsigned long)(next_random(s) % s->ranks), (unsigned long)(next_random(s) % 1000000));
+                 (unsigned long)(next_random(s) % s->ranks), (unsigned long)(next_random(s) % s->own));
         const struct reduce_file file = file_of(name, 144115205322833920u + next_random(s) % 1000000);
         fill(s, &entry.counters);
         FORWARD(reduce_builder_add(&builder, &file, &entry, 1, (int64_t)(next_random(s) % s->ranks)));

@@ -320,7 +320,8 @@ struct spill_counters {
 // RECORD_COUNTERS in a log; times are nanoseconds. Counters that are 0 are not written.
 enum counters_key {
     COUNTERS_PROCESS = 1, // absent: reduced over ranks
-    COUNTERS_FILE = 2,    // the number that the process gave it; without a process, the log's
+    COUNTERS_FILE =
+        2, // the number that the process gave it; without a process the log's, absent: that of the record before
     COUNTERS_LAYER = 3,
     COUNTERS_SIZES = 4, // bytes: varint value, varint count, and so on
     COUNTERS_STRIDES = 5,

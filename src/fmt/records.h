@@ -114,7 +114,7 @@ enum process_exit {
 };
 
 enum file_key {
-    FILE_ID = 1,
+    FILE_ID = 1,   // log: absent in blocks of counters of several ranks: one more than that of the record before
     FILE_NAME = 2, // absolute; raw bytes
     FILE_DEVICE = 3,
     FILE_INODE = 4,

@@ -51,6 +51,7 @@ struct callsite_row {
 // A RECORD_COUNTERS record as stored; it is decoded when its process is read.
 struct counters_row {
     uint32_t process;
+    uint32_t file;   // without a process
     uint32_t number; // position in the log
     const uint8_t *body;
     size_t len;
@@ -104,6 +105,7 @@ struct log {
         int64_t start_ns;
         uint32_t process;
     } reduction;
+    uint32_t last_file; // number of the file record before, in the same block
 
     struct lookup process_by_id; // each lookup returns indices of a table above
     struct lookup file_by_id;

@@ -185,7 +185,7 @@ static int parse_file(struct log *log, struct fields_in body) {
     struct field f[FILE_STRIPE + 1];
     FORWARD(fields_by_key(body, f, FILE_STRIPE + 1));
     struct log_file file = {
-        .id = (uint32_t)f[FILE_ID].number,
+        .id = f[FILE_ID].key ? (uint32_t)f[FILE_ID].number : log->last_file + 1,
         .name = "",
         .record_id = record_id(&f[FILE_NAME], &f[FILE_OBJECT]),
         .device = f[FILE_DEVICE].number,
@@ -199,6 +199,7 @@ static int parse_file(struct log *log, struct fields_in body) {
     FORWARD(log_parse_text(log, &f[FILE_FS_NAME], &file.fs_name));
     FORWARD(log_parse_text(log, &f[FILE_OBJECT], &file.object));
     FORWARD(parse_stripes(log, body, &file));
+    log->last_file = file.id;
     return log_put_row(&log->files, &log->file_by_id, file.id, &file, sizeof file);
 }
 
@@ -275,11 +276,12 @@ static int parse_callsite(struct log *log, struct fields_in body) {
 }
 
 static int parse_counters(struct log *log, struct fields_in body) {
-    struct field f[COUNTERS_PROCESS + 1];
+    struct field f[COUNTERS_FILE + 1];
     size_t len = (size_t)(body.end - body.at);
-    FORWARD(fields_by_key(body, f, COUNTERS_PROCESS + 1));
+    FORWARD(fields_by_key(body, f, COUNTERS_FILE + 1));
     struct counters_row row = {
         .process = (uint32_t)f[COUNTERS_PROCESS].number,
+        .file = f[COUNTERS_FILE].key ? (uint32_t)f[COUNTERS_FILE].number : log->last_file,
         .number = (uint32_t)log->counters.count,
         .body = arena_copy(&log->arena, body.at, len),
         .len = len,
@@ -424,6 +426,7 @@ int log_parse_records(struct log *log, const struct bytes *raw) {
     unsigned kind;
     int more;
     log->record_bytes += raw->len;
+    log->last_file = 0;
     RETURN_IF(log->record_bytes > LOG_MAX_RECORD_BYTES, ERR_LIMIT);
     while ((more = fields_next_record(&in, &kind, &body)) > 0) {
         int code = parse_record(log, kind, body);

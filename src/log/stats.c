@@ -520,7 +520,7 @@ static int read_added_up(struct log *log, const struct counters_row *row, struct
     int code = counters_get(body, &process, &entry);
     if (code == 0) code = counters_get_ranks(body, &entry.counters, &record->ranks);
     if (code < 0) log->health.records_damaged++;
-    record->file = log_file_find(log, entry.file);
+    record->file = log_file_find(log, row->file);
     record->layer = entry.layer;
     if (code < 0 || !record->file || entry.layer == LAYER_NONE) return 0;
     record->counters = entry.counters;

@@ -18,8 +18,9 @@ static uint64_t hash_name(const struct field *name, const struct field *object) 
 static int read_file(struct pack_part *part, struct fields_in body) {
     struct field f[FILE_OBJECT + 1];
     FORWARD(fields_by_key(body, f, FILE_OBJECT + 1));
-    uint64_t number = f[FILE_ID].number;
+    uint64_t number = f[FILE_ID].key ? f[FILE_ID].number : part->last_file + 1;
     RETURN_IF(!f[FILE_NAME].len || !number || number > part->head.files, ERR_FORMAT);
+    part->last_file = number;
     return lookup_set(&part->by_name, hash_name(&f[FILE_NAME], &f[FILE_OBJECT]), (uint32_t)number);
 }
 

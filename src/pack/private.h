@@ -105,6 +105,7 @@ struct pack_part {
     struct bytes index;    // as in the file
     int fd;                // of the blocks
     struct lookup by_name; // hash of a file's name -> its number
+    uint64_t last_file;    // that was read
 };
 
 struct pack {

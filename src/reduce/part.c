@@ -31,7 +31,7 @@ static int put_file(struct bytes *raw, struct fields_in fields, uint64_t number,
     RETURN_IF(!at, -ENOMEM);
     struct fields_out out = {.at = at, .end = at + room};
     fields_begin(&out, RECORD_FILE);
-    fields_number(&out, FILE_ID, number);
+    if (!raw->len) fields_number(&out, FILE_ID, number); // others follow each other
     fields_copy(&out, fields);
     if (mount) fields_string(&out, FILE_MOUNT, mount->point);
     if (mount) fields_string(&out, FILE_FS_NAME, mount->type);
@@ -46,7 +46,8 @@ static void drop_state(uint64_t *value) {
     memset(&value[COUNTER_LAST_BYTE_READ], 0, (COUNTER_INDEP_OPENS - COUNTER_LAST_BYTE_READ) * sizeof *value);
 }
 
-static int put_counters(struct bytes *raw, struct fields_in fields, uint64_t number) {
+// Their file is the one of the record before them.
+static int put_counters(struct bytes *raw, struct fields_in fields) {
     struct spill_counters entry;
     struct counters_ranks ranks;
     uint32_t process;
@@ -55,7 +56,6 @@ static int put_counters(struct bytes *raw, struct fields_in fields, uint64_t num
     uint8_t *at = bytes_reserve(raw, COUNTERS_MAX_RECORD);
     RETURN_IF(!at, -ENOMEM);
     struct fields_out out = {.at = at, .end = at + COUNTERS_MAX_RECORD};
-    entry.file = (uint32_t)number;
     drop_state(entry.counters.value);
     counters_put_reduced(&out, &entry, &ranks);
     RETURN_IF(out.overflow, ERR_LIMIT);
@@ -69,7 +69,7 @@ static int put_entry(struct bytes *raw, struct fields_in body, uint64_t number, 
     int more;
     while ((more = fields_next_record(&body, &kind, &fields)) > 0) {
         if (kind == RECORD_FILE) FORWARD(put_file(raw, fields, number, mounts));
-        if (kind == RECORD_COUNTERS) FORWARD(put_counters(raw, fields, number));
+        if (kind == RECORD_COUNTERS) FORWARD(put_counters(raw, fields));
     }
     return more;
 }

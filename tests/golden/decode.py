@@ -25,6 +25,8 @@ MAX_PAYLOAD = 16 << 20
 PROCESS, FILE, CALL, PROCESS_FILE, CALL_SITE, COUNTERS, BLOCK, STREAM = 2, 3, 4, 5, 7, 10, 11, 12
 DATATYPE, HINTS, PROCESS_DATATYPE, PROCESS_HINTS, COMMUNICATOR = 14, 15, 16, 17, 19
 SELECTION, PROCESS_SELECTION, DATASET, PROCESS_DATASET = 20, 21, 22, 23
+# Moments of counters of several ranks: each is the difference from the one before it.
+CHAINED = (50, 54, 51, 55, 52, 56, 53, 57, 112, 113)
 # The keys that tell what a record is about: a later record on the same thing replaces an earlier one.
 IDENTITY = {PROCESS: (1,), FILE: (1,), CALL: (1,), PROCESS_FILE: (1, 2), CALL_SITE: (5, 1), COUNTERS: (1, 2, 3),
             STREAM: (1,), DATATYPE: (1,), HINTS: (1,), PROCESS_DATATYPE: (1, 2), PROCESS_HINTS: (1, 2),
@@ -433,9 +435,16 @@ class Tables:
         for block in blocks:
             if block.type == BLOCK_RECORDS:
                 try:
+                    last_file = 0
                     for kind, fields in records(block.payload(), problems):
-                        if kind in IDENTITY:
-                            self.of[kind][tuple(fields.number(key) for key in IDENTITY[kind])] = fields
+                        if kind not in IDENTITY:
+                            continue
+                        identity = [fields.number(key) for key in IDENTITY[kind]]
+                        if kind == FILE:
+                            last_file = identity[0] = identity[0] or last_file + 1
+                        if kind == COUNTERS and not identity[0]:
+                            identity[1] = identity[1] or last_file
+                        self.of[kind][tuple(identity)] = fields
                 except Damage as damage:
                     problems.append(f'block at {block.at}: {damage}')
         self.datatypes = self.made(DATATYPE, Datatype, problems)
@@ -816,6 +825,10 @@ def decode_counters(log):
             for bit, (counter, same_as) in enumerate(SAME_COUNTERS):
                 if fields.number(6) >> bit & 1 and same_as in values:
                     values[counter] = values[same_as]
+            last = 0
+            for counter in () if process else CHAINED:
+                if counter in values:
+                    last = values[counter] = last + unfold(values[counter])
             row = tables.of[FILE].get((file,))
             who = ({'pid': process.pid, 'rank': process.rank, 'file': process.file(file)} if process else
                    {**ranks_of(fields), 'file': row and row.text(2)})
