@@ -20,7 +20,11 @@ enum {
     RECORDS_LEVEL = 9, // for others that are not events
 };
 
-enum { CODEC_NONE = 0, CODEC_ZSTD = 1, KNOWN_FEATURES = FEATURE_MPI | FEATURE_PARTNERS | FEATURE_BELOW | FEATURE_REDUCED };
+enum {
+    CODEC_NONE = 0,
+    CODEC_ZSTD = 1,
+    KNOWN_FEATURES = FEATURE_MPI | FEATURE_PARTNERS | FEATURE_BELOW | FEATURE_REDUCED
+};
 
 static void put_uint(uint8_t *out, uint64_t value, unsigned len) {
     for (unsigned i = 0; i < len; i++) out[i] = (uint8_t)(value >> 8 * i);

@@ -11,6 +11,12 @@ static const uint8_t magic[8] = {0x89, 'I', 'O', 'P', 'A', 'R', 'T', '1'};
 enum { HASHED_BYTES = PART_HEAD_BYTES - sizeof(uint64_t) };
 _Static_assert(sizeof magic + sizeof(struct part_head) <= HASHED_BYTES, "the head fits");
 
+uint64_t part_record_id(const char *name, size_t len) {
+    size_t name_len = strnlen(name, len);
+    uint64_t id = XXH64(name, name_len, 0);
+    return name_len < len ? XXH64(name + name_len + 1, len - name_len - 1, id) : id;
+}
+
 void part_head_put(uint8_t out[PART_HEAD_BYTES], const struct part_head *head) {
     memset(out, 0, PART_HEAD_BYTES);
     memcpy(out, magic, sizeof magic);

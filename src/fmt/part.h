@@ -27,6 +27,9 @@ struct part_entry {
     uint32_t stored_len;
 };
 
+// The id of a file's name in a log: an object has the name of its file, a zero byte, its path.
+uint64_t part_record_id(const char *name, size_t len);
+
 void part_head_put(uint8_t out[PART_HEAD_BYTES], const struct part_head *head);
 int part_head_get(const uint8_t in[PART_HEAD_BYTES], struct part_head *head); // checks magic and hash
 void part_entry_put(uint8_t out[PART_ENTRY_BYTES], const struct part_entry *entry);

@@ -529,6 +529,20 @@ static int read_added_up(struct log *log, const struct counters_row *row, struct
     return !record->file->object || is_dataset(record);
 }
 
+// As add_bytes_to_files: the bytes of a file of PnetCDF are those of its variables.
+static void add_variables(struct log *log, struct log_stats_record *record) {
+    const struct counters_row *rows = log->counters.item;
+    if (record->layer != LAYER_PNETCDF || record->file->object) return;
+    for (size_t i = 0; i < log->counters.count && !rows[i].process; i++) {
+        struct log_stats_record other = {0};
+        const struct log_file *file = log_file_find(log, rows[i].file);
+        if (!file || !file->object || strcmp(file->name, record->file->name)) continue;
+        if (!read_added_up(log, &rows[i], &other) || other.layer != LAYER_PNETCDF) continue;
+        for (unsigned j = COUNTER_BYTES_READ; j <= COUNTER_BYTES_WRITTEN; j++)
+            record->counters.value[j] += other.counters.value[j];
+    }
+}
+
 static bool wants_ranks(const struct log_filter *filter, const struct log_stats_record *record) {
     if (!filter) return true;
     if (filter->classes || filter->has_from || filter->has_to || filter->has_pid || filter->has_tid) return false;
@@ -541,7 +555,9 @@ int log_stats_added_up(struct log *log, const struct log_filter *filter, log_sta
     const struct counters_row *rows = log->counters.item;
     for (size_t i = 0; i < log->counters.count && !rows[i].process; i++) {
         struct log_stats_record record = {0};
-        if (read_added_up(log, &rows[i], &record) && wants_ranks(filter, &record)) FORWARD(callback(&record, context));
+        if (!read_added_up(log, &rows[i], &record) || !wants_ranks(filter, &record)) continue;
+        add_variables(log, &record);
+        FORWARD(callback(&record, context));
     }
     return 0;
 }

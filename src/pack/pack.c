@@ -182,8 +182,7 @@ static int prepare(struct pack *pack) {
     FORWARD(for_each_spill(pack, pack_read_records));
     pack_find_job_start(pack);
     FORWARD(find_mounts(pack));
-    if (pack->part.is_there)
-        file_table_number(&pack->files, (uint32_t)pack->part.head.files, pack_part_file, pack);
+    if (pack->part.is_there) file_table_number(&pack->files, (uint32_t)pack->part.head.files, pack_part_file, pack);
     FORWARD(pack_read_stripes(pack));
     pack_align_clocks(pack);
     FORWARD(pack_find_ends(pack));

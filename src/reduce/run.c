@@ -11,9 +11,6 @@
 #include "fmt/records.h"
 #include "reduce/part.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 // Moments before rank 0's first one would be negative.
 #define EARLIER_NS UINT64_C(10000000000)
 
@@ -119,18 +116,11 @@ struct taking {
     int64_t rank;
 };
 
-// As the log has it (doc/format.md).
-static uint64_t record_id(const char *name, size_t len) {
-    size_t name_len = strnlen(name, len);
-    uint64_t id = XXH64(name, name_len, 0);
-    return name_len < len ? XXH64(name + name_len + 1, len - name_len - 1, id) : id;
-}
-
 // The process's number of the old name means nothing to others.
 static void name_rename(const struct reduce_job *job, uint64_t *renamed_from) {
     size_t len;
     const char *name = *renamed_from ? job->name_of(job->context, (uint32_t)*renamed_from, &len) : NULL;
-    *renamed_from = name ? record_id(name, len) : 0;
+    *renamed_from = name ? part_record_id(name, len) : 0;
 }
 
 static int take(void *context, const struct reduce_file *file, struct spill_counters *layer, size_t layers) {
