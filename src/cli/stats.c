@@ -51,6 +51,7 @@ static int print_record_json(const struct log_stats_record *record, void *contex
                  m_text("file", record->file ? record->file->name : NULL));
     if (record->file && record->file->object) key_text(json, "object", record->file->object);
     if (record->has_rank && log_world_count(printer->log) > 1) key_number(json, "world", record->world);
+    if (record->is_reduced) key_number(json, "ranks", record->ranks.count);
     if (options.per_rank && record->process) key_number(json, "pid", record->process->pid);
     const struct counters_module module = log_stats_module(printer->log, record);
     summary_key_counters(json, &record->counters, &module);

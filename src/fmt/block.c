@@ -17,12 +17,13 @@ enum {
     FAST_LEVEL = 3,
     THOROUGH_LEVEL = 19, // for blocks that are few and small, which is nearly all that the logs of small jobs have
     THOROUGH_BYTES = 64 << 10,
+    RECORDS_LEVEL = 9, // for others that are not events
 };
 
 enum {
     CODEC_NONE = 0,
     CODEC_ZSTD = 1,
-    KNOWN_FEATURES = FEATURE_MPI | FEATURE_PARTNERS | FEATURE_BELOW | FEATURE_CHOSEN
+    KNOWN_FEATURES = FEATURE_MPI | FEATURE_PARTNERS | FEATURE_BELOW | FEATURE_CHOSEN | FEATURE_REDUCED
 };
 
 static void put_uint(uint8_t *out, uint64_t value, unsigned len) {
@@ -128,8 +129,8 @@ int log_block_store(struct log_block *block, const uint8_t *raw, size_t len, str
     size_t room = ZSTD_compressBound(len);
     uint8_t *stored = bytes_reserve(out, room);
     RETURN_IF(!stored, -ENOMEM);
-    bool is_rare = block->type != BLOCK_EVENTS && len <= THOROUGH_BYTES;
-    size_t stored_len = ZSTD_compress(stored, room, raw, len, is_rare ? THOROUGH_LEVEL : FAST_LEVEL);
+    int level = block->type == BLOCK_EVENTS ? FAST_LEVEL : len <= THOROUGH_BYTES ? THOROUGH_LEVEL : RECORDS_LEVEL;
+    size_t stored_len = ZSTD_compress(stored, room, raw, len, level);
     block->codec = CODEC_ZSTD;
     if (ZSTD_isError(stored_len) || stored_len >= len) {
         if (len) memcpy(stored, raw, len);

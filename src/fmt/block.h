@@ -29,6 +29,7 @@ enum log_feature { // bits that a reader must know; an unknown one means ERR_VER
     FEATURE_PARTNERS = 1 << 1, // and with whom it was (KIND_PARTNERS)
     FEATURE_BELOW = 1 << 2,    // there may be calls below the system call (BLOCK_BELOW)
     FEATURE_CHOSEN = 1 << 3,   // the counters of a process may contain its events, too (PROCESS_COUNTS_ALL)
+    FEATURE_REDUCED = 1 << 4,  // counters may be those of several ranks (RECORD_REDUCTION)
 };
 
 struct log_header {

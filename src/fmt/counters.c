@@ -465,11 +465,40 @@ static void put_common(struct fields_out *out, unsigned key, const struct counte
     if (at > buffer) fields_bytes(out, key, buffer, (size_t)(at - buffer));
 }
 
-void counters_put(struct fields_out *out, uint32_t process, const struct spill_counters *entry) {
+// Moments of a reduced record, in the order in which they mostly come: each is written as the difference from the one
+// before it, folded. A record of a file has few bytes that do not repeat, and these are most of them.
+static const uint8_t chain[] = {COUNTER_OPEN_START,  COUNTER_OPEN_END,  COUNTER_READ_START,  COUNTER_READ_END,
+                                COUNTER_WRITE_START, COUNTER_WRITE_END, COUNTER_CLOSE_START, COUNTER_CLOSE_END,
+                                COUNTER_WAIT_START,  COUNTER_WAIT_END};
+
+enum { CHAIN = sizeof chain };
+
+// `last` is of the chain: 0 before its first moment.
+static void put_moments(struct fields_out *out, uint64_t *values) {
+    uint64_t last = 0;
+    for (unsigned i = 0; i < CHAIN; i++) {
+        uint64_t *value = &values[chain[i]];
+        if (!*value) continue;
+        fields_number(out, COUNTERS_FIRST + chain[i], varint_fold((int64_t)(*value - last)));
+        last = *value;
+        *value = 0;
+    }
+}
+
+static void add_moments_up(uint64_t *values, const bool *is_there) {
+    uint64_t last = 0;
+    for (unsigned i = 0; i < CHAIN; i++) {
+        if (is_there[chain[i]]) values[chain[i]] = last += (uint64_t)varint_unfold(values[chain[i]]);
+    }
+}
+
+static void put_all(struct fields_out *out, uint32_t process, const struct spill_counters *entry,
+                    const struct counters_ranks *ranks) {
     fields_begin(out, RECORD_COUNTERS);
-    fields_number(out, COUNTERS_PROCESS, process);
-    fields_number(out, COUNTERS_FILE, entry->file);
+    if (process) fields_number(out, COUNTERS_PROCESS, process);
+    if (entry->file) fields_number(out, COUNTERS_FILE, entry->file);
     fields_number(out, COUNTERS_LAYER, entry->layer);
+    if (ranks) counters_put_ranks(out, ranks);
     put_common(out, COUNTERS_SIZES, &entry->counters.sizes);
     put_common(out, COUNTERS_STRIDES, &entry->counters.strides);
     uint64_t values[COUNTER_COUNT], same = 0;
@@ -480,10 +509,20 @@ void counters_put(struct fields_out *out, uint32_t process, const struct spill_c
         values[twins[i].counter] = 0;
     }
     if (same) fields_number(out, COUNTERS_SAME, same);
+    if (ranks) put_moments(out, values);
     for (unsigned i = 0; i < COUNTER_COUNT; i++) {
         if (values[i]) fields_number(out, COUNTERS_FIRST + i, values[i]);
     }
     fields_end(out);
+}
+
+void counters_put(struct fields_out *out, uint32_t process, const struct spill_counters *entry) {
+    put_all(out, process, entry, NULL);
+}
+
+void counters_put_reduced(struct fields_out *out, const struct spill_counters *entry,
+                          const struct counters_ranks *ranks) {
+    put_all(out, 0, entry, ranks);
 }
 
 static int get_common(const struct field *field, struct counters_common *common) {
@@ -503,6 +542,7 @@ int counters_get(struct fields_in body, uint32_t *process, struct spill_counters
     struct field field;
     int more;
     uint64_t same = 0;
+    bool is_reduced = false, is_there[COUNTER_COUNT] = {false};
     *process = 0;
     memset(entry, 0, sizeof *entry);
     uint64_t *values = entry->counters.value;
@@ -514,12 +554,15 @@ int counters_get(struct fields_in body, uint32_t *process, struct spill_counters
         case COUNTERS_SIZES: FORWARD(get_common(&field, &entry->counters.sizes)); break;
         case COUNTERS_STRIDES: FORWARD(get_common(&field, &entry->counters.strides)); break;
         case COUNTERS_SAME: same = field.number; break;
+        case COUNTERS_RANKS: is_reduced = true; break;
         default:
-            if (field.key >= COUNTERS_FIRST && field.key < COUNTERS_FIRST + COUNTER_COUNT)
-                values[field.key - COUNTERS_FIRST] = field.number;
+            if (field.key < COUNTERS_FIRST || field.key >= COUNTERS_FIRST + COUNTER_COUNT) break;
+            values[field.key - COUNTERS_FIRST] = field.number;
+            is_there[field.key - COUNTERS_FIRST] = true;
         }
     }
     RETURN_IF(entry->layer >= LAYER_COUNT, ERR_FORMAT);
+    if (is_reduced) add_moments_up(values, is_there);
     for (unsigned i = 0; i < TWINS; i++) {
         if (same >> i & 1) values[twins[i].counter] = values[twins[i].as];
     }

@@ -270,6 +270,7 @@ static inline uint64_t counters_bytes(const struct counters *c) {
 
 // How ranks compare whose counters were added up; times are nanoseconds.
 struct counters_ranks {
+    uint64_t count; // of the ranks
     struct {
         int64_t rank;
         uint64_t bytes;
@@ -278,6 +279,11 @@ struct counters_ranks {
     double variance_time; // seconds squared
     double variance_bytes;
 };
+
+struct counters_ranks counters_ranks_of(int64_t rank, const struct counters *c);
+// Adds the counters of other ranks, in any order. Both describe the counters before this.
+void counters_merge_ranks(struct counters *c, struct counters_ranks *ranks, const struct counters *other,
+                          const struct counters_ranks *others, struct counters_common left_out[2]);
 
 // From clock units to nanoseconds since the job's start.
 void counters_to_ns(struct counters *c, const struct clock_map *clock);
@@ -325,16 +331,24 @@ struct spill_counters {
 
 // RECORD_COUNTERS in a log; times are nanoseconds. Counters that are 0 are not written.
 enum counters_key {
-    COUNTERS_PROCESS = 1,
-    COUNTERS_FILE = 2, // the number that the process gave it
+    COUNTERS_PROCESS = 1, // absent: reduced over ranks
+    COUNTERS_FILE =
+        2, // the number that the process gave it; without a process the log's, absent: that of the record before
     COUNTERS_LAYER = 3,
     COUNTERS_SIZES = 4, // bytes: varint value, varint count, and so on
     COUNTERS_STRIDES = 5,
     COUNTERS_SAME = 6,  // one bit per counter that is not written because another has the same value (counters.c)
+    COUNTERS_RANKS = 7, // without a process: whose counters these are (counters_ranks.c)
     COUNTERS_FIRST = 16 // + enum counter
 };
 
 enum { COUNTERS_MAX_RECORD = 4096 }; // bytes that suffice for one
 
 void counters_put(struct fields_out *out, uint32_t process, const struct spill_counters *entry);
+// Those of several ranks; `file` is the log's number.
+void counters_put_reduced(struct fields_out *out, const struct spill_counters *entry,
+                          const struct counters_ranks *ranks);
 int counters_get(struct fields_in body, uint32_t *process, struct spill_counters *entry);
+// COUNTERS_RANKS
+void counters_put_ranks(struct fields_out *out, const struct counters_ranks *ranks);
+int counters_get_ranks(struct fields_in body, const struct counters *c, struct counters_ranks *ranks);

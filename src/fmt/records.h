@@ -37,6 +37,7 @@ enum record_kind {
     RECORD_MOUNT = 29,     // a mounted file system that has files of the job
     RECORD_AGGREGATE = 30, // a file record that stands for several files of a process
     RECORD_HOST = 31,      // log only: how a host's clock was aligned
+    RECORD_REDUCTION = 32, // log only: counters of ranks that were added up at MPI_Finalize
     RECORD_CLOCK = 33,     // spill only: messages between first ranks of two hosts, for their clocks
 };
 
@@ -95,10 +96,12 @@ enum process_key {
     PROCESS_COMM_NS = 34,    // and time
     PROCESS_IO_NS = 35, // time in calls after the end of the trace; absent if it, and communication, was not counted
     PROCESS_CPUS = 36,  // processors that it may run on
-    PROCESS_CPU_WAIT_NS = 37, // how long its main thread was runnable but did not run; absent if unknown
-    PROCESS_VIA = 38,         // enum process_via; absent: by the preload library
-    PROCESS_JOINED = 39,      // 1: it ran already when its recording began
-    PROCESS_COUNTS_ALL = 40,  // 1: its RECORD_COUNTERS count all calls; events are some of these, chosen by triggers
+    PROCESS_CPU_WAIT_NS = 37,  // how long its main thread was runnable but did not run; absent if unknown
+    PROCESS_VIA = 38,          // enum process_via; absent: by the preload library
+    PROCESS_JOINED = 39,       // 1: it ran already when its recording began
+    PROCESS_COUNTS_ALL = 40,   // 1: its RECORD_COUNTERS count all calls; events are some of these, chosen by triggers
+    PROCESS_REDUCED_READ = 48, // bytes in counters that were added up over ranks, one field for each layer that has
+    PROCESS_REDUCED_WRITTEN = 49, // some, in the form bytes << 4 | enum call_layer
 };
 
 // How a process was recorded.
@@ -115,7 +118,7 @@ enum process_exit {
 };
 
 enum file_key {
-    FILE_ID = 1,
+    FILE_ID = 1,   // log: absent in blocks of counters of several ranks: one more than that of the record before
     FILE_NAME = 2, // absolute; raw bytes
     FILE_DEVICE = 3,
     FILE_INODE = 4,
@@ -422,6 +425,13 @@ enum untied_reason {
     UNTIED_CLOCK = 10,     // of a server whose clock could not be aligned
     UNTIED_NAMESPACE = 11, // on a file of the job, which has processes whose thread ids are of another PID namespace
     UNTIED_REASONS
+};
+
+// Counters without a process are those of ranks together.
+enum reduction_key {
+    REDUCTION_RANKS = 1,    // size of their MPI_COMM_WORLD
+    REDUCTION_START_NS = 2, // signed: their moments count from here
+    REDUCTION_PROCESS = 3,  // one of the ranks; absent if none is known
 };
 
 // The index holds one of these per block; the summary of an event block lets a viewer draw it without reading it.

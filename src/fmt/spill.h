@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "fmt/call.h"
 #include "fmt/records.h"
 #include "fmt/stream.h"
 
@@ -83,6 +84,10 @@ struct spill_header {
     uint32_t cpu_wait_known;
     uint64_t cpu_wait_ns; // how long the main thread was runnable but did not run
     uint32_t counts_all;  // 1: the counters count all calls; events are some of these, chosen by triggers
+    // Counters in chunks before this offset are in the job's part (fmt/part.h) with this number, once that exists.
+    uint64_t handed_until;
+    _Atomic uint64_t part;
+    uint64_t handed_bytes[2][LAYER_COUNT]; // what these counters have: bytes read, bytes written
 };
 
 // A message and its answer, in clock units of the two processes.

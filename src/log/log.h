@@ -90,9 +90,10 @@ struct log_process {
     // Communication that is not in the events: from after the trace, or after the last event of a process that was
     // killed.
     struct log_comm_sum comm[STREAM_COMM_KINDS];
-    bool io_known;          // false: neither of the two was counted after the end of the trace
-    int64_t io_ns;          // time in calls, without calls inside others
-    int64_t whole_until_ns; // from then on events are missing between others; use log_process_is_whole
+    bool io_known;                          // false: neither of the two was counted after the end of the trace
+    int64_t io_ns;                          // time in calls, without calls inside others
+    uint64_t reduced_bytes[LAYER_COUNT][2]; // read and written, in counters that are those of several ranks
+    int64_t whole_until_ns;                 // from then on events are missing between others; use log_process_is_whole
 };
 
 // Whether the recording began while its processes ran.

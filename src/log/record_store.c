@@ -9,7 +9,15 @@
 int log_record_store_add(struct log_record_store *list, const struct log_stats_record *record) {
     struct spill_counters entry = {.layer = record->layer, .counters = record->counters};
     FORWARD(array_push(list->stored, list->count,
-                       (struct log_stored_record){record->process, record->file, record->layer, list->data.len}));
+                       (struct log_stored_record){.process = record->process,
+                                                  .file = record->file,
+                                                  .layer = record->layer,
+                                                  .at = list->data.len,
+                                                  .has_rank = record->has_rank,
+                                                  .is_added_up = record->is_added_up,
+                                                  .rank = record->rank,
+                                                  .world = record->world,
+                                                  .ranks = record->ranks}));
     uint8_t *room = bytes_reserve(&list->data, COUNTERS_MAX_RECORD);
     RETURN_IF(!room, -ENOMEM);
     struct fields_out out = {.at = room, .end = room + COUNTERS_MAX_RECORD};

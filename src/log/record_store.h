@@ -10,6 +10,11 @@ struct log_stored_record {
     const struct log_file *file;
     unsigned layer;
     size_t at; // offset in `data`
+    bool has_rank;
+    bool is_added_up;
+    int64_t rank;
+    uint32_t world;
+    struct counters_ranks ranks; // if it is added up
 };
 
 struct log_record_store { // all zero is empty

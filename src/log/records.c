@@ -89,6 +89,10 @@ static void parse_indexed(struct log_process *process, const struct field *field
         if (field->key == PROCESS_LEFT_OUT_READ) process->left_out[0][index] += value;
         if (field->key == PROCESS_LEFT_OUT_WRITE) process->left_out[1][index] += value;
     }
+    if (index < LAYER_COUNT) {
+        if (field->key == PROCESS_REDUCED_READ) process->reduced_bytes[index][0] = value;
+        if (field->key == PROCESS_REDUCED_WRITTEN) process->reduced_bytes[index][1] = value;
+    }
     if (index < STREAM_COMM_KINDS) {
         if (field->key == PROCESS_COMM_CALLS) process->comm[index].count = value;
         if (field->key == PROCESS_COMM_BYTES) process->comm[index].bytes = value;
@@ -182,7 +186,7 @@ static int parse_file(struct log *log, struct fields_in body) {
     struct field f[FILE_STRIPE + 1];
     FORWARD(fields_by_key(body, f, FILE_STRIPE + 1));
     struct log_file file = {
-        .id = (uint32_t)f[FILE_ID].number,
+        .id = f[FILE_ID].key ? (uint32_t)f[FILE_ID].number : log->last_file + 1,
         .name = "",
         .record_id = record_id(&f[FILE_NAME], &f[FILE_OBJECT]),
         .device = f[FILE_DEVICE].number,
@@ -196,6 +200,7 @@ static int parse_file(struct log *log, struct fields_in body) {
     FORWARD(log_parse_text(log, &f[FILE_FS_NAME], &file.fs_name));
     FORWARD(log_parse_text(log, &f[FILE_OBJECT], &file.object));
     FORWARD(parse_stripes(log, body, &file));
+    log->last_file = file.id;
     return log_put_row(&log->files, &log->file_by_id, file.id, &file, sizeof file);
 }
 
@@ -272,17 +277,27 @@ static int parse_callsite(struct log *log, struct fields_in body) {
 }
 
 static int parse_counters(struct log *log, struct fields_in body) {
-    struct field f[COUNTERS_PROCESS + 1];
+    struct field f[COUNTERS_FILE + 1];
     size_t len = (size_t)(body.end - body.at);
-    FORWARD(fields_by_key(body, f, COUNTERS_PROCESS + 1));
+    FORWARD(fields_by_key(body, f, COUNTERS_FILE + 1));
     struct counters_row row = {
         .process = (uint32_t)f[COUNTERS_PROCESS].number,
+        .file = f[COUNTERS_FILE].key ? (uint32_t)f[COUNTERS_FILE].number : log->last_file,
         .number = (uint32_t)log->counters.count,
         .body = arena_copy(&log->arena, body.at, len),
         .len = len,
     };
     RETURN_IF(!row.body, -ENOMEM);
     return log_put_row(&log->counters, NULL, 0, &row, sizeof row);
+}
+
+static int parse_reduction(struct log *log, struct fields_in body) {
+    struct field f[REDUCTION_PROCESS + 1];
+    FORWARD(fields_by_key(body, f, REDUCTION_PROCESS + 1));
+    log->reduction = (struct log_reduction){.ranks = f[REDUCTION_RANKS].number,
+                                            .start_ns = limit_ns(varint_unfold(f[REDUCTION_START_NS].number)),
+                                            .process = (uint32_t)f[REDUCTION_PROCESS].number};
+    return 0;
 }
 
 static int parse_communicator(struct log *log, struct fields_in body) {
@@ -436,6 +451,7 @@ static int parse_record(struct log *log, unsigned kind, struct fields_in body) {
     case RECORD_CALLSITE: return parse_callsite(log, body);
     case RECORD_LOSS: return parse_loss(log, body);
     case RECORD_COUNTERS: return parse_counters(log, body);
+    case RECORD_REDUCTION: return parse_reduction(log, body);
     case RECORD_STREAM: return parse_stream(log, body);
     case RECORD_SETTING: return parse_setting(log, body);
     default: return 0; // from a newer writer
@@ -448,6 +464,7 @@ int log_parse_records(struct log *log, const struct bytes *raw) {
     unsigned kind;
     int more;
     log->record_bytes += raw->len;
+    log->last_file = 0;
     RETURN_IF(log->record_bytes > LOG_MAX_RECORD_BYTES, ERR_LIMIT);
     while ((more = fields_next_record(&in, &kind, &body)) > 0) {
         int code = parse_record(log, kind, body);

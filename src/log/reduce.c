@@ -38,6 +38,11 @@ static int store(struct log_stats_slot *slot, void *context) {
     return store_counts(reduction, &slot->strides);
 }
 
+static int store_added_up(const struct log_stats_record *record, void *context) {
+    struct log_stats_slot slot = {.record = *record};
+    return store(&slot, context);
+}
+
 // --- joining
 
 static int add_values(struct log_value_counts *counts, struct counters_common *common,
@@ -62,9 +67,9 @@ static int add_stored_counts(struct log_value_counts *counts, struct counters_co
     return *at ? 0 : ERR_FORMAT;
 }
 
-// Adds a stored record to the slot, and returns the record.
+// Adds a stored record to the slot, and returns the record. One that goes on is of the same process as the one before.
 static int add_stored(const struct reduction *reduction, const struct log_stored_record *stored, bool is_first,
-                      struct log_stats_slot *slot, struct counters *own) {
+                      bool goes_on, struct log_stats_slot *slot, struct counters *own) {
     struct counters *sum = &slot->record.counters;
     struct counters_common left_out[2] = {{.used = 0}, {.used = 0}};
     struct fields_in in;
@@ -73,7 +78,7 @@ static int add_stored(const struct reduction *reduction, const struct log_stored
     if (is_first)
         *sum = *own;
     else
-        counters_merge_rank(sum, own, left_out);
+        (goes_on ? counters_merge : counters_merge_rank)(sum, own, left_out);
     FORWARD(add_values(&slot->sizes, &sum->sizes, &left_out[0], &budget));
     FORWARD(add_values(&slot->strides, &sum->strides, &left_out[1], &budget));
     FORWARD(add_stored_counts(&slot->sizes, &sum->sizes, &in.at, in.end, &budget));
@@ -113,25 +118,29 @@ static int join(const struct reduction *reduction, const struct log_stored_recor
     struct spread time = {0}, bytes = {0};
     struct counters own;
     for (size_t i = 0; i < count; i++) {
-        FORWARD(add_stored(reduction, &stored[i], i == 0, slot, &own));
-        compare_rank(&record->ranks, stored[i].process->rank, &own, i == 0);
+        bool goes_on = i > 0 && stored[i].process && stored[i].process == stored[i - 1].process;
+        FORWARD(add_stored(reduction, &stored[i], i == 0, goes_on, slot, &own));
+        compare_rank(&record->ranks, stored[i].rank, &own, i == 0);
         spread_add(&time, (double)counters_time(&own) / 1e9, i + 1);
         spread_add(&bytes, (double)counters_bytes(&own), i + 1);
     }
     record->ranks.variance_time = time.squares / (double)count;
     record->ranks.variance_bytes = bytes.squares / (double)count;
+    record->ranks.count = count;
+    // What came after MPI_Finalize does not change how the ranks compare.
+    if (stored->ranks.count > 1) record->ranks = stored->ranks;
     return log_stats_slot_finish(slot);
 }
 
 static int hand_on(const struct reduction *reduction, const struct log_stored_record *stored, size_t count,
                    bool is_reduced) {
-    const struct log_process *process = stored->process;
     struct log_stats_slot *slot = calloc(1, sizeof *slot);
     RETURN_IF(!slot, -ENOMEM);
-    slot->record.process = count == 1 && !is_reduced ? process : NULL;
-    slot->record.has_rank = process->has_rank;
-    slot->record.rank = is_reduced ? -1 : process->rank;
-    slot->record.world = process->world;
+    slot->record.process = stored[count - 1].process == stored->process && !is_reduced ? stored->process : NULL;
+    slot->record.has_rank = stored->has_rank;
+    slot->record.rank = is_reduced ? -1 : stored->rank;
+    slot->record.world = stored->world;
+    slot->record.is_added_up = stored->is_added_up;
     slot->record.layer = stored->layer;
     slot->record.file = stored->file;
     slot->record.is_reduced = is_reduced;
@@ -149,23 +158,30 @@ static int compare_stored(const void *a, const void *b) {
     const struct log_stored_record *left = a, *right = b;
     if (left->layer != right->layer) return left->layer < right->layer ? -1 : 1;
     if (left->file != right->file) return left->file < right->file ? -1 : 1;
-    const struct log_process *l = left->process, *r = right->process;
-    if (l->world != r->world) return l->world < r->world ? -1 : 1;
-    if (l->has_rank && l->rank != r->rank) return l->rank < r->rank ? -1 : 1;
-    return l < r ? -1 : l > r;
+    if (left->world != right->world) return left->world < right->world ? -1 : 1;
+    if (left->has_rank && left->rank != right->rank) return left->rank < right->rank ? -1 : 1;
+    if (left->is_added_up != right->is_added_up) return left->is_added_up ? -1 : 1; // it came first
+    return left->process < right->process ? -1 : left->process > right->process;
 }
 
 static size_t group_len(const struct log_stored_record *stored, size_t rest) {
     size_t len = 1;
     while (len < rest && stored[len].layer == stored->layer && stored[len].file == stored->file &&
-           stored[len].process->world == stored->process->world)
+           stored[len].world == stored->world)
         len++;
     return len;
 }
 
+// How many are of the same rank: added up at MPI_Finalize, and from after it.
+static size_t same_rank_len(const struct log_stored_record *stored, size_t rest) {
+    size_t len = 1;
+    while (stored->is_added_up && len < rest && stored[len].process == stored->process) len++;
+    return len;
+}
+
 static bool has_every_rank(const struct log *log, const struct log_stored_record *stored, size_t count) {
-    if (!stored->process->has_rank) return false;
-    return count == log_world_at(log, stored->process->world)->size;
+    if (!stored->has_rank || stored->world == LOG_NO_WORLD) return false;
+    return count == log_world_at(log, stored->world)->size;
 }
 
 static int hand_on_all(const struct reduction *reduction, bool apart) {
@@ -173,11 +189,15 @@ static int hand_on_all(const struct reduction *reduction, bool apart) {
     size_t count = reduction->list.count;
     for (size_t i = 0, len; i < count; i += len) {
         len = group_len(&stored[i], count - i);
-        bool is_reduced = !apart && has_every_rank(reduction->log, &stored[i], len);
-        if (is_reduced || (!apart && !stored[i].process->has_rank)) {
+        bool is_reduced = stored[i].is_added_up ? stored[i].ranks.count > 1
+                                                : !apart && has_every_rank(reduction->log, &stored[i], len);
+        if (is_reduced || (!apart && !stored[i].has_rank)) {
             FORWARD(hand_on(reduction, &stored[i], len, is_reduced));
         } else {
-            for (size_t j = 0; j < len; j++) FORWARD(hand_on(reduction, &stored[i + j], 1, false));
+            for (size_t j = 0, same; j < len; j += same) {
+                same = same_rank_len(&stored[i + j], len - j);
+                FORWARD(hand_on(reduction, &stored[i + j], same, false));
+            }
         }
     }
     return 0;
@@ -188,6 +208,7 @@ int log_reduce(struct log *log, const struct log_filter *filter, bool apart, log
     struct reduction reduction = {.log = log, .value_budget = VALUE_BUDGET, .callback = callback, .context = context};
     int code = log_stats_visit(
         &(struct log_stats_request){.log = log, .filter = filter, .slot_callback = store, .context = &reduction});
+    if (code == 0) code = log_stats_added_up(log, filter, store_added_up, &reduction);
     if (code == 0) {
         if (reduction.list.count > 1)
             qsort(reduction.list.stored, reduction.list.count, sizeof *reduction.list.stored, compare_stored);

@@ -508,7 +508,85 @@ int log_stats(struct log *log, const struct log_filter *filter, log_stats_callba
         &(struct log_stats_request){.log = log, .filter = filter, .callback = callback, .context = context});
 }
 
+// --- counters that ranks added up
+
+static void shift_moments(struct counters *c, int64_t ns) {
+    for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+        if (!counter_is_moment(i) || !c->value[i]) continue;
+        int64_t moment = (int64_t)(c->value[i] & INT64_MAX / 4) + ns;
+        c->value[i] = moment > 0 ? (uint64_t)moment : 1;
+    }
+}
+
+static const struct log_process *process_of_rank(const struct log *log, uint32_t world, int64_t rank) {
+    for (size_t i = 0; i < log_process_count(log); i++) {
+        const struct log_process *process = log_process_at(log, i);
+        if (process->has_rank && process->world == world && process->rank == rank) return process;
+    }
+    return NULL;
+}
+
+static void describe_ranks(const struct log *log, struct log_stats_record *record) {
+    const struct log_process *known = log_process_find(log, log->reduction.process);
+    record->is_added_up = record->has_rank = true;
+    record->world = known ? known->world : LOG_NO_WORLD;
+    record->is_reduced = record->ranks.count > 1;
+    record->rank = record->is_reduced ? -1 : record->ranks.fastest.rank;
+    if (!record->is_reduced && known) record->process = process_of_rank(log, record->world, record->rank);
+}
+
+// Returns 1, or 0 if the record is damaged or its file is unknown.
+static int read_added_up(struct log *log, const struct counters_row *row, struct log_stats_record *record) {
+    const struct fields_in body = {.at = row->body, .end = row->body + row->len};
+    struct spill_counters entry;
+    uint32_t process;
+    int code = counters_get(body, &process, &entry);
+    if (code == 0) code = counters_get_ranks(body, &entry.counters, &record->ranks);
+    if (code < 0) log->health.records_damaged++;
+    record->file = log_file_find(log, row->file);
+    record->layer = entry.layer;
+    if (code < 0 || !record->file || entry.layer == LAYER_NONE) return 0;
+    record->counters = entry.counters;
+    shift_moments(&record->counters, log->reduction.start_ns);
+    describe_ranks(log, record);
+    return !record->file->object || is_dataset(record);
+}
+
+// As add_bytes_to_files: the bytes of a file of PnetCDF are those of its variables.
+static void add_variables(struct log *log, struct log_stats_record *record) {
+    const struct counters_row *rows = log->counters.item;
+    if (record->layer != LAYER_PNETCDF || record->file->object) return;
+    for (size_t i = 0; i < log->counters.count && !rows[i].process; i++) {
+        struct log_stats_record other = {0};
+        const struct log_file *file = log_file_find(log, rows[i].file);
+        if (!file || !file->object || strcmp(file->name, record->file->name)) continue;
+        if (!read_added_up(log, &rows[i], &other) || other.layer != LAYER_PNETCDF) continue;
+        for (unsigned j = COUNTER_BYTES_READ; j <= COUNTER_BYTES_WRITTEN; j++)
+            record->counters.value[j] += other.counters.value[j];
+    }
+}
+
+static bool wants_ranks(const struct log_filter *filter, const struct log_stats_record *record) {
+    if (!filter) return true;
+    if (filter->classes || filter->has_from || filter->has_to || filter->has_pid || filter->has_tid) return false;
+    if (filter->process || (filter->has_rank && filter->rank != record->rank)) return false;
+    if (filter->layers && !(filter->layers >> record->layer & 1)) return false;
+    return !filter->file_glob || glob_match(filter->file_glob, record->file->name);
+}
+
+int log_stats_added_up(struct log *log, const struct log_filter *filter, log_stats_callback *callback, void *context) {
+    const struct counters_row *rows = log->counters.item;
+    for (size_t i = 0; i < log->counters.count && !rows[i].process; i++) {
+        struct log_stats_record record = {0};
+        if (!read_added_up(log, &rows[i], &record) || !wants_ranks(filter, &record)) continue;
+        add_variables(log, &record);
+        FORWARD(callback(&record, context));
+    }
+    return 0;
+}
+
 int log_stats_untraced(struct log *log, log_stats_callback *callback, void *context) {
+    FORWARD(log_stats_added_up(log, NULL, callback, context));
     const struct counters_row *rows = log->counters.item;
     for (size_t i = 0; i < log->counters.count; i++) {
         struct spill_counters entry;

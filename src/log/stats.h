@@ -15,6 +15,7 @@ struct log_stats_record {
     struct counters counters; // times in ns since the job's start
     bool is_reduced;
     struct counters_ranks ranks; // for reduced records
+    bool is_added_up;            // the recorder did it: the log does not have the counters of each rank
 };
 
 // Receives one record. A negative return value stops the reading and is returned to the caller.
@@ -42,11 +43,16 @@ struct log_consumer log_stats_consumer(struct log_stats_request *request);
 int log_stats_visit(struct log_stats_request *request); // a visit with this consumer only
 
 // The same by layer, then file, then rank. If every rank of an MPI job has a record of a file, they become one record
-// of rank -1. Processes without a rank count together as one rank. With `apart` nothing is joined.
+// of rank -1. Processes without a rank count together as one rank. With `apart` nothing is joined, but what ranks have
+// added up themselves stays so.
 int log_reduce(struct log *log, const struct log_filter *filter, bool apart, log_stats_callback *callback,
                void *context);
 
-// Only the counters that the recorder kept, in no order. Reads no events.
+// The counters that ranks added up at MPI_Finalize, in no order. Those of one rank only have its process, if that is
+// known; others have none and are reduced, whether all ranks have used the file or some.
+int log_stats_added_up(struct log *log, const struct log_filter *filter, log_stats_callback *callback, void *context);
+
+// Only the counters that the recorder kept, and those, in no order. Reads no events.
 int log_stats_untraced(struct log *log, log_stats_callback *callback, void *context);
 
 // For counters_list: which of Darshan's modules the record belongs to.

@@ -13,6 +13,8 @@ struct file_row {
     uint32_t mount;             // of file_table.texts; 0 is not known
     uint32_t fs_name;           // the same
     uint32_t stripes;           // the same: each with its length before it
+    uint32_t id;                // in the log; 0: that of the row
+    bool is_known;              // the log has it already
     uint64_t number[FILE_KEYS]; // by key; 0 is not known
 };
 
@@ -140,13 +142,28 @@ static void put_name(struct fields_out *out, const struct intern *names, uint32_
     if (name_len < len) fields_bytes(out, FILE_OBJECT, name + name_len + 1, len - name_len - 1);
 }
 
+void file_table_number(struct file_table *table, uint32_t first, file_table_known *known, const struct pack *pack) {
+    for (uint32_t id = 1; id <= table->count; id++) {
+        struct file_row *row = &table->row[id - 1];
+        uint32_t there = known(pack, intern_data(&table->names, id), intern_len(&table->names, id));
+        row->is_known = there;
+        row->id = there ? there : first + id;
+    }
+}
+
+uint32_t file_table_id(const struct file_table *table, uint32_t file) {
+    uint32_t id = table->row[file - 1].id;
+    return id ? id : file;
+}
+
 void file_table_write(const struct file_table *table, struct log_writer *w) {
     for (uint32_t id = 1; id <= table->count; id++) {
         const struct file_row *row = &table->row[id - 1];
+        if (row->is_known) continue;
         size_t room = intern_len(&table->names, id) + intern_len(&table->texts, row->mount) +
                       intern_len(&table->texts, row->fs_name) + 2 * intern_len(&table->texts, row->stripes) + FILE_ROOM;
         struct fields_out *out = log_writer_begin(w, RECORD_FILE, room);
-        fields_number(out, FILE_ID, id);
+        fields_number(out, FILE_ID, file_table_id(table, id));
         put_name(out, &table->names, id);
         for (unsigned key = FILE_DEVICE; key < FILE_KEYS; key++) {
             if (row->number[key]) fields_number(out, key, row->number[key]);

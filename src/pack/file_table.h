@@ -10,6 +10,7 @@
 #include "pack/log_writer.h"
 
 struct file_row;
+struct pack;
 
 struct file_table {
     struct intern names;  // a file's number is that of its name
@@ -39,6 +40,12 @@ bool file_table_is_under(const struct file_table *table, uint32_t id, const uint
 bool file_table_has_device(const struct file_table *table, uint64_t device);
 // And at this mount point, as far as is known.
 bool file_table_uses_mount(const struct file_table *table, uint64_t device, const char *point);
+
+// Files have their numbers in the log, unless these say otherwise: `known` gives those that the log has already, or 0,
+// and all others begin behind `first`.
+typedef uint32_t file_table_known(const struct pack *pack, const uint8_t *name, size_t len);
+void file_table_number(struct file_table *table, uint32_t first, file_table_known *known, const struct pack *pack);
+uint32_t file_table_id(const struct file_table *table, uint32_t file);
 
 void file_table_write(const struct file_table *table, struct log_writer *w);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -119,6 +120,24 @@ static int add_to_index(struct log_writer *w, uint64_t offset, const struct log_
     fields_end(&out);
     RETURN_IF(out.overflow, ERR_LIMIT);
     w->index.len = (size_t)(out.at - w->index.data);
+    return 0;
+}
+
+int log_writer_index(struct log_writer *w, uint64_t offset, const struct log_block *block) {
+    return add_to_index(w, offset, block, NULL);
+}
+
+// File systems that share blocks between files copy nothing here.
+int log_writer_copy(struct log_writer *w, int fd, uint64_t end) {
+    off_t from = LOG_HEADER_BYTES;
+    while ((uint64_t)from < end) {
+        ssize_t done = copy_file_range(fd, &from, w->fd, NULL, end - (uint64_t)from, 0);
+        if (done < 0 && (errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
+            done = sendfile(w->fd, fd, &from, end - (uint64_t)from);
+        if (done < 0 && errno == EINTR) continue;
+        RETURN_IF(done <= 0, done ? -errno : ERR_TRUNCATED);
+    }
+    w->offset = end;
     return 0;
 }
 

@@ -53,6 +53,11 @@ void log_writer_added(struct log_writer *w);
 // Writes the records so far as one block.
 int log_writer_flush(struct log_writer *w);
 
+// Copies the first `end` bytes of a file, but for the header: blocks as they are. Then say where each of them is. Both
+// only right after log_writer_open.
+int log_writer_copy(struct log_writer *w, int fd, uint64_t end);
+int log_writer_index(struct log_writer *w, uint64_t offset, const struct log_block *block);
+
 // `summary` may be NULL.
 int log_writer_block(struct log_writer *w, struct log_block *block, const uint8_t *raw, size_t len,
                      const struct log_summary *summary);

@@ -27,6 +27,9 @@ static void free_process(struct pack_process *process) {
     bytes_free(&process->aggregates);
     bytes_free(&process->sites);
     lookup_free(&process->streams);
+    lookup_free(&process->needed);
+    lookup_free(&process->place_of);
+    free(process->joined);
 }
 
 // Others may be able to write into the directory: only regular files count, and opening never blocks.
@@ -95,6 +98,7 @@ static int load_directory(struct pack *pack) {
         if (ends_in(entry->d_name, SPILL_LOST_SUFFIX)) pack->result.unrecorded++;
         if (ends_in(entry->d_name, SPILL_UNFOLLOWED_SUFFIX)) code = add_unfollowed(pack, entry->d_name);
         if (ends_in(entry->d_name, PACK_DEVICES_SUFFIX)) code = pack_load_records(pack, entry->d_name, &pack->devices);
+        if (!strcmp(entry->d_name, PART_INDEX)) code = pack_load_part(pack);
         if (ends_in(entry->d_name, STACK_SUFFIX)) code = pack_load_stack(pack, entry->d_name);
         if (ends_in(entry->d_name, PROBE_SUFFIX)) code = pack_load_probe(pack, entry->d_name);
     }
@@ -179,6 +183,7 @@ static int prepare(struct pack *pack) {
     FORWARD(for_each_spill(pack, pack_read_records));
     pack_find_job_start(pack);
     FORWARD(find_mounts(pack));
+    if (pack->part.is_there) file_table_number(&pack->files, (uint32_t)pack->part.head.files, pack_part_file, pack);
     FORWARD(pack_read_stripes(pack));
     pack_align_clocks(pack);
     FORWARD(pack_align_hosts(pack));
@@ -189,7 +194,9 @@ static int prepare(struct pack *pack) {
 }
 
 static int write_log(struct pack *pack) {
+    FORWARD(pack_copy_part(pack));
     pack_write_job(pack);
+    pack_write_reduction(pack);
     file_table_write(&pack->files, &pack->writer);
     for (unsigned i = 0; i < PACK_UNIQUE; i++) pack_write_unique(pack, &pack->unique[i], pack_unique[i].kind);
     pack_write_devices(pack);
@@ -219,6 +226,7 @@ static struct log_header new_header(const struct pack *pack) {
         if (pack->process[i].spill.header.counts_all) header.features |= FEATURE_CHOSEN;
     }
     if (pack->stack) header.features |= FEATURE_BELOW;
+    if (pack->part.is_there) header.features |= FEATURE_REDUCED;
     // Shortly after boot there may be no random numbers; then only the time of creation identifies the log.
     if (getrandom(header.job_id, sizeof header.job_id, GRND_NONBLOCK) < 0) memset(header.job_id, 0, 16);
     return header;
@@ -227,6 +235,7 @@ static struct log_header new_header(const struct pack *pack) {
 static void free_pack(struct pack *pack) {
     log_writer_abandon(&pack->writer);
     pack_free_stack(pack);
+    pack_free_part(&pack->part);
     for (size_t i = 0; i < pack->process_count; i++) free_process(&pack->process[i]);
     free(pack->process);
     free(pack->child_end);
@@ -264,7 +273,7 @@ static int pack_all(struct pack *pack, const char *log_path) {
 
 int pack_directory(const struct pack_job *job, const char *spill_dir, const char *log_path,
                    const struct pack_options *options, struct pack_result *result) {
-    struct pack pack = {.job = job, .options = options, .writer.fd = -1};
+    struct pack pack = {.job = job, .options = options, .writer.fd = -1, .part.fd = -1};
     pack.dir_fd = open(spill_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     RETURN_IF(pack.dir_fd < 0, -errno);
     int code = load_directory(&pack);
@@ -288,7 +297,7 @@ static bool has_ended(const struct pack *pack, const struct pack_process *proces
 
 // Spills of other hosts do not say.
 int pack_is_running(const char *spill_dir, bool counts_unseen) {
-    struct pack pack = {.writer.fd = -1};
+    struct pack pack = {.writer.fd = -1, .part.fd = -1};
     char host[256] = "";
     int running = 0;
     gethostname(host, sizeof host - 1);

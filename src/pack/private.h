@@ -4,6 +4,8 @@
 #include "base/bytes.h"
 #include "base/lookup.h"
 #include "fmt/clock_map.h"
+#include "fmt/counters.h"
+#include "fmt/part.h"
 #include "fmt/spill.h"
 #include "pack/callsites.h"
 #include "pack/file_table.h"
@@ -55,7 +57,11 @@ struct pack_process {
     struct bytes mapped;              // struct pack_mapped
     struct bytes aggregates;          // struct pack_aggregate
     struct bytes sites;               // struct pack_site
-    struct lookup streams;            // its own stream number -> the log's
+    struct spill_counters *joined;    // of a rank whose counters are not in the part, though it tried
+    size_t joined_count;
+    struct lookup place_of; // lookup_pair(layer, file) -> place in `joined`
+    struct lookup needed;   // of a rank whose counters are in the part: files that others refer to
+    struct lookup streams;  // its own stream number -> the log's
     uint64_t damaged_bytes;
 };
 
@@ -125,6 +131,16 @@ struct pack_unread {
     const char *why;
 };
 
+// Counters that ranks have added up.
+struct pack_part {
+    bool is_there;
+    struct part_head head;
+    struct bytes index;    // as in the file
+    int fd;                // of the blocks
+    struct lookup by_name; // hash of a file's name -> its number
+    uint64_t last_file;    // that was read
+};
+
 struct pack {
     const struct pack_job *job; // NULL without `record`
     const struct pack_options *options;
@@ -147,7 +163,8 @@ struct pack {
     size_t exchange_count;
     struct pack_host *hosts;
     size_t host_count;
-    struct bytes devices;       // RECORD_DEVICE and RECORD_MOUNT records as the hosts' monitors left them
+    struct bytes devices; // RECORD_DEVICE and RECORD_MOUNT records as the hosts' monitors left them
+    struct pack_part part;
     struct pack_unread *unread; // what is not known about files on parallel file systems
     size_t unread_count;
     struct pack_stack *stack; // NULL: recorded without one
@@ -180,6 +197,21 @@ int pack_read_job(struct pack *pack, const struct pack_process *process, unsigne
 void pack_find_job_start(struct pack *pack);
 int pack_read_file(const struct pack *pack, const char *name, struct bytes *out); // a small one of the directory
 void pack_write_job(struct pack *pack);
+
+// part.c: the part that ranks have written.
+int pack_load_part(struct pack *pack);
+void pack_free_part(struct pack_part *part);
+static inline struct part_entry pack_part_entry(const struct pack_part *part, size_t i) {
+    return part_entry_get(part->index.data + PART_HEAD_BYTES + i * PART_ENTRY_BYTES);
+}
+// Whether counters of the process are in the part, and those of this chunk.
+bool pack_has_handed(const struct pack *pack, const struct pack_process *process);
+bool pack_is_handed(const struct pack *pack, const struct pack_process *process, const struct spill_piece *piece);
+// The number of a file that the part has, by its name as in file_table.names; else 0.
+uint32_t pack_part_file(const struct pack *pack, const uint8_t *name, size_t len);
+int pack_find_needed(struct pack *pack, struct pack_process *process);
+int pack_copy_part(struct pack *pack);
+void pack_write_reduction(struct pack *pack);
 
 // devices.c: what the devices under the job's files did.
 // Appends the records of a file of the directory. If it cannot be read, or its writer was killed, only its own are

@@ -26,6 +26,8 @@ static bool is_written_by_packer(unsigned key) {
     case PROCESS_MPI:
     case PROCESS_MPI_SIZE:
     case PROCESS_LOCAL_RANK: return false;
+    case PROCESS_REDUCED_READ:
+    case PROCESS_REDUCED_WRITTEN: return true;
     default: return key <= PROCESS_IO_NS || key == PROCESS_CPU_WAIT_NS || key == PROCESS_COUNTS_ALL;
     }
 }
@@ -54,8 +56,16 @@ static int read_process(struct pack *pack, struct pack_process *process, struct 
     return more;
 }
 
+// The part has the files of a rank, but for those that it used after MPI_Finalize.
+static bool is_needed(const struct pack *pack, const struct pack_process *process, struct fields_in body) {
+    struct field f[FILE_ID + 1];
+    if (!pack_has_handed(pack, process) || fields_by_key(body, f, FILE_ID + 1) < 0) return true;
+    return lookup_find(&process->needed, f[FILE_ID].number) != LOOKUP_NONE;
+}
+
 static int read_file(struct pack *pack, struct pack_process *process, struct fields_in body) {
     struct pack_link link;
+    if (!is_needed(pack, process, body)) return 0;
     FORWARD(file_table_add(&pack->files, body, &link.local, &link.global));
     return bytes_append(&process->files, &link, sizeof link);
 }
@@ -215,6 +225,7 @@ int pack_read_records(struct pack *pack, struct pack_process *process) {
     struct lookup modules = {0};
     int code = spill_read_records_again(spill);
     if (!is_fatal(code)) code = 0;
+    if (code == 0 && pack_has_handed(pack, process)) code = pack_find_needed(pack, process);
     for (size_t i = 0; i < spill->count && code == 0; i++) {
         const struct spill_piece *piece = &spill->piece[i];
         if (piece->chunk.kind != CHUNK_RECORDS) continue;

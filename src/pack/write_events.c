@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "fmt/counters.h"
 #include "fmt/stream.h"
@@ -137,23 +138,43 @@ static int write_chunk(struct pack *pack, struct pack_process *process, const st
     return pack_write_chunk(pack, process, piece, 0);
 }
 
+static void write_entry(struct pack *pack, const struct pack_process *process, struct spill_counters *entry) {
+    if (entry->counters.sizes.used > COUNTERS_CANDIDATES) entry->counters.sizes.used = COUNTERS_CANDIDATES;
+    if (entry->counters.strides.used > COUNTERS_CANDIDATES) entry->counters.strides.used = COUNTERS_CANDIDATES;
+    for (unsigned i = 0; i < 2 && is_lowest(entry->layer); i++) {
+        uint64_t moved = entry->counters.value[COUNTER_BYTES_READ + i];
+        pack->result.bytes[i] += moved;
+        pack->result.counted[i] += entry->layer == LAYER_POSIX ? moved : 0;
+    }
+    counters_to_ns(&entry->counters, &process->clock);
+    counters_put(log_writer_room(&pack->writer, COUNTERS_MAX_RECORD), process->id, entry);
+    log_writer_added(&pack->writer);
+}
+
+// A rank that could not hand its counters over has those from before and from after the attempt, each in its place.
+static int join_entry(struct pack_process *process, const struct spill_counters *entry) {
+    uint64_t key = lookup_pair(entry->layer, entry->file);
+    uint32_t place = lookup_find(&process->place_of, key);
+    if (place != LOOKUP_NONE) {
+        counters_merge(&process->joined[place].counters, &entry->counters, NULL);
+        return 0;
+    }
+    FORWARD(lookup_set(&process->place_of, key, (uint32_t)process->joined_count));
+    return array_push(process->joined, process->joined_count, *entry);
+}
+
 static int write_counters(struct pack *pack, struct pack_process *process, const struct spill_piece *piece) {
     (void)piece;
     struct spill_counters entry;
     const struct bytes *payload = &pack->payload;
+    bool is_twice = process->spill.header.part && !pack_has_handed(pack, process);
     for (size_t at = 0; payload->len - at >= sizeof entry; at += sizeof entry) {
         memcpy(&entry, payload->data + at, sizeof entry);
         if (entry.file == 0) continue;
-        if (entry.counters.sizes.used > COUNTERS_CANDIDATES) entry.counters.sizes.used = COUNTERS_CANDIDATES;
-        if (entry.counters.strides.used > COUNTERS_CANDIDATES) entry.counters.strides.used = COUNTERS_CANDIDATES;
-        for (unsigned i = 0; i < 2 && is_lowest(entry.layer); i++) {
-            uint64_t moved = entry.counters.value[COUNTER_BYTES_READ + i];
-            pack->result.bytes[i] += moved;
-            pack->result.counted[i] += entry.layer == LAYER_POSIX ? moved : 0;
-        }
-        counters_to_ns(&entry.counters, &process->clock);
-        counters_put(log_writer_room(&pack->writer, COUNTERS_MAX_RECORD), process->id, &entry);
-        log_writer_added(&pack->writer);
+        if (is_twice)
+            FORWARD(join_entry(process, &entry));
+        else
+            write_entry(pack, process, &entry);
     }
     return 0;
 }
@@ -165,7 +186,7 @@ static int write_pieces(struct pack *pack, struct pack_process *process, enum sp
     const struct pack_options *options = pack->options;
     for (size_t i = 0; i < process->spill.count; i++) {
         const struct spill_piece *piece = &process->spill.piece[i];
-        if (piece->chunk.kind != kind) continue;
+        if (piece->chunk.kind != kind || pack_is_handed(pack, process, piece)) continue;
         int code = spill_read_payload(&process->spill, piece, &pack->payload);
         RETURN_IF(code == -ENOMEM, code);
         if (code < 0) {
@@ -187,6 +208,7 @@ int pack_write_events(struct pack *pack, struct pack_process *process) {
 
 int pack_write_counters(struct pack *pack, struct pack_process *process) {
     FORWARD(write_pieces(pack, process, CHUNK_COUNTERS, write_counters));
+    for (size_t i = 0; i < process->joined_count; i++) write_entry(pack, process, &process->joined[i]);
     uint64_t damaged = process->damaged_bytes + process->spill.damaged_bytes;
     if (damaged) pack_write_loss(pack, process, LOSS_DAMAGED, 0, damaged);
     pack->result.damaged_bytes += damaged;

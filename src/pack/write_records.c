@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "pack/private.h"
 
-enum { CALL_ROOM = 128, PROCESS_ROOM = 768, SMALL_ROOM = 64, SITE_ROOM = 1024 };
+enum { CALL_ROOM = 128, PROCESS_ROOM = 1024, SMALL_ROOM = 64, SITE_ROOM = 1024 };
 
 void pack_write_call(struct pack *pack, uint32_t id) {
     const struct call_info *call = &call_table[id];
@@ -119,6 +119,10 @@ static void write_process_record(struct pack *pack, const struct pack_process *p
     fields_number(out, PROCESS_EXIT_VALUE, process->exit_value);
     put_chars(out, process);
     put_untraced(out, process);
+    if (pack_has_handed(pack, process)) {
+        fields_indexed(out, PROCESS_REDUCED_READ, header->handed_bytes[0], LAYER_COUNT);
+        fields_indexed(out, PROCESS_REDUCED_WRITTEN, header->handed_bytes[1], LAYER_COUNT);
+    }
     if (header->cpu_wait_known) fields_number(out, PROCESS_CPU_WAIT_NS, header->cpu_wait_ns);
     log_writer_end(&pack->writer);
 }
@@ -131,7 +135,8 @@ static void write_links(struct pack *pack, const struct pack_process *process, u
         struct fields_out *out = log_writer_begin(&pack->writer, kind, SMALL_ROOM);
         fields_number(out, LINK_PROCESS, process->id);
         fields_number(out, LINK_LOCAL, link[i].local);
-        fields_number(out, LINK_GLOBAL, link[i].global);
+        bool is_file = kind == RECORD_PROCESS_FILE;
+        fields_number(out, LINK_GLOBAL, is_file ? file_table_id(&pack->files, link[i].global) : link[i].global);
         log_writer_end(&pack->writer);
     }
 }

@@ -88,3 +88,11 @@ void file_counters_add(struct file *file, uint32_t handle, unsigned layer, const
     while (file && !add(file, handle, layer, input)) file = files_stand_in(file);
     if (!file) spill_count_loss(LOSS_COUNTERS_FULL, 1);
 }
+
+uint64_t file_counters_end(void) {
+    spin_lock(&space_lock);
+    space.chunk = NULL;
+    uint64_t until = atomic_load(&recorder.spill->next);
+    spin_unlock(&space_lock);
+    return until;
+}

@@ -324,6 +324,18 @@ struct file *files_stand_in(struct file *file) {
     return place;
 }
 
+int files_each(int (*visit)(void *context, struct file *file), void *context) {
+    struct file *common[] = {atomic_load(&common_file), atomic_load(&unnamed_file)};
+    int code = 0;
+    for (unsigned i = 0; i < sizeof common / sizeof *common && code >= 0; i++)
+        code = common[i] ? visit(context, common[i]) : 0;
+    for (unsigned i = 0; i < BUCKETS && code >= 0; i++) {
+        struct file *file = atomic_load_explicit(&bucket[i], memory_order_acquire);
+        for (; file && code >= 0; file = file->next) code = visit(context, file);
+    }
+    return code < 0 ? code : 0;
+}
+
 // Of entries for several files: where these are, and their block size, which is mostly the same.
 void files_note_stat(struct file *file, const struct stat *data) {
     if (file->kind == FILE_UNNAMED) return;

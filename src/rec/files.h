@@ -77,6 +77,9 @@ static inline bool files_is_group(const struct file *file) {
 }
 void files_note_stat(struct file *file, const struct stat *data);
 
+// All entries, in no order. A negative result of the function ends it and is returned.
+int files_each(int (*visit)(void *context, struct file *file), void *context);
+
 // Writes the entry's record unless the spill file has it.
 void files_announce(struct file *file);
 

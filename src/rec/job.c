@@ -272,6 +272,8 @@ void job_begin(void) {
     if (job.is_root) on_exit(note_exit, NULL);
 }
 
+bool job_is_shared(void) { return job.is_alone && recorder.job && !recorder_setting(SETTING_SPILL); }
+
 bool job_begin_again(void) {
     if (!job.is_alone || !recorder.job || is_safe(recorder.job, true)) return false;
     job.pid = (uint32_t)cpu_syscall(SYS_getpid, 0);

@@ -108,6 +108,11 @@ void process_info_start(enum process_via via, bool joined) {
     cpu_wait_start_known = read_cpu_wait(&cpu_wait_start_ns, &is_counted);
 }
 
+void process_info_chars(uint64_t chars[2]) {
+    long len;
+    if (read_chars(chars, &len)) chars[0] += (uint64_t)len;
+}
+
 void process_info_end(void) {
     // Before the bytes are read, which include those of this read.
     uint64_t cpu_wait_ns;

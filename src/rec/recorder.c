@@ -229,6 +229,16 @@ void recorder_stop_here(void) {
     thread->ready = thread->outside_mpi = false;
 }
 
+void recorder_pause(void) {
+    stopped_here = true;
+    current_thread->ready = current_thread->outside_mpi = false;
+}
+
+void recorder_end_pause(void) {
+    stopped_here = false;
+    current_thread->ready = current_thread->outside_mpi = true;
+}
+
 void recorder_resume(void) {
     if (!current_thread || !current_thread->ready) return;
     atomic_store(&recorder.spill->exit, EXIT_UNKNOWN);

@@ -170,6 +170,9 @@ void recorder_end(enum process_exit how, uint32_t value);
 // The calling thread is about to lose system calls or the time counter. It is not recorded any more, and the log says
 // so.
 void recorder_stop_here(void);
+// What the calling thread does until the end of the pause is the recorder's own work.
+void recorder_pause(void);
+void recorder_end_pause(void);
 // After an exec that failed: the process goes on.
 void recorder_resume(void);
 

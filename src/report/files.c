@@ -54,6 +54,7 @@ static int choose(struct files *files) {
     files->row = calloc(files->rows + 1, sizeof *files->row);
     for (size_t i = 0; files->row && i < files->rows; i++) {
         files->row[i].file = log_file_at(files->log, order[i].index);
+        files->row[i].ranks = files->row[i].processes = files->sum[order[i].index].ranks;
         files->row_of[order[i].index] = (uint32_t)i + 1;
     }
     free(order);
@@ -68,11 +69,23 @@ static size_t column_of(const struct files *files, size_t process) {
     return column < FILES_HEAT ? column : FILES_HEAT - 1;
 }
 
+// Which ranks they were is not known, so these times have no place in the heat map.
+static void add_added_up(struct files *files, const struct log_stats_record *record, const unsigned *counter) {
+    struct files_sum *sum = &files->sum[log_file_index(files->log, record->file)];
+    if (sum->by_mpi && record->layer != LAYER_MPIIO) return;
+    if (record->ranks.count > sum->ranks) sum->ranks = record->ranks.count;
+    sum->is_used = sum->by_program = true;
+    for (unsigned kind = 0; kind < FILE_TIME_KINDS; kind++)
+        sum->ns[kind] += (int64_t)record->counters.value[counter[kind]];
+}
+
 // After the trace there are only counters. Those of POSIX do not tell which calls MPI-IO made.
 static int add_untraced(const struct log_stats_record *record, void *context) {
     static const unsigned counter[FILE_TIME_KINDS] = {COUNTER_READ_TIME, COUNTER_WRITE_TIME, COUNTER_META_TIME};
     struct files *files = context;
-    if (!record->file || record->process->is_launcher || call_layer_is_above(record->layer)) return 0;
+    if (!record->file || call_layer_is_above(record->layer)) return 0;
+    if (!record->process) add_added_up(files, record, counter);
+    if (!record->process || record->process->is_launcher) return 0;
     struct file_time time = {.process = (uint32_t)log_process_index(files->log, record->process),
                              .file = (uint32_t)log_file_index(files->log, record->file),
                              .is_there = true};
@@ -127,7 +140,7 @@ static enum files_of of_layer(unsigned layer) { return layer == LAYER_MPIIO ? FI
 
 int files_add_record(const struct log_stats_record *record, void *context) {
     struct files *files = context;
-    if (!record->file || !record->process || record->process->is_launcher) return 0;
+    if (!record->file || (record->process && record->process->is_launcher)) return 0;
     if (call_layer_is_above(record->layer)) return 0;
     struct files_sum *sum = &files->sum[log_file_index(files->log, record->file)];
     sum->is_used = true;
@@ -137,6 +150,7 @@ int files_add_record(const struct log_stats_record *record, void *context) {
 
 static void add_heat(struct files *files, struct files_row *row, const struct log_stored_record *stored,
                      const struct counters *counters) {
+    if (!stored->process) return;
     size_t column = column_of(files, log_process_index(files->log, stored->process));
     struct files_heat *heat = &row->heat[of_layer(stored->layer)][column];
     heat->bytes[0] += counters->value[COUNTER_BYTES_READ];

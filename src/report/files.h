@@ -21,6 +21,7 @@ struct files_sum {
     bool by_program; // the program made calls on it; otherwise a library did
     bool by_mpi;     // MPI-IO
     int64_t ns[FILE_TIME_KINDS];
+    uint64_t ranks; // whose counters were added up at MPI_Finalize
 };
 
 struct files_row {

@@ -124,7 +124,7 @@ const char *summary_program(const struct log_process *process) {
 
 static int add_untraced(const struct log_stats_record *record, void *context) {
     struct summary *summary = context;
-    if (!record->process) return 0;
+    if (record->is_added_up) return 0; // each process has its sum
     uint64_t *bytes = summary->process[log_process_index(summary->log, record->process)].untraced[record->layer];
     bytes[DIRECTION_READ] += record->counters.value[COUNTER_BYTES_READ];
     bytes[DIRECTION_WRITE] += record->counters.value[COUNTER_BYTES_WRITTEN];
@@ -165,6 +165,17 @@ static int compare_rows(const void *a, const void *b) {
     if (left->process->is_launcher != right->process->is_launcher) return left->process->is_launcher ? 1 : -1;
     if (left->io_ns != right->io_ns) return left->io_ns > right->io_ns ? -1 : 1;
     return left->process < right->process ? -1 : 1;
+}
+
+static void add_reduced(struct summary *summary) {
+    for (size_t i = 0; i < log_process_count(summary->log); i++) {
+        const struct log_process *process = log_process_at(summary->log, i);
+        for (unsigned layer = 0; layer < LAYER_COUNT; layer++) {
+            uint64_t *bytes = summary->process[i].untraced[layer];
+            for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++)
+                bytes[direction] += process->reduced_bytes[layer][direction];
+        }
+    }
 }
 
 static int make_rows(struct summary *summary) {
@@ -222,6 +233,7 @@ int summary_finish_processes(struct summary *summary) {
         coverage_subtract(&summary->coverage, summary->process[i].uncounted);
     mpi_files_sort(&summary->mpi_files);
     FORWARD(log_stats_untraced(summary->log, add_untraced, summary));
+    add_reduced(summary);
     FORWARD(make_rows(summary));
     add_totals(summary);
     return 0;

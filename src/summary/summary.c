@@ -16,6 +16,14 @@ static int add_user(struct summary *summary, struct summary_file *file, const st
     return 0;
 }
 
+static void add_bytes(struct summary_file *file, const struct log_stats_record *record) {
+    // Higher layers move the same bytes through these two layers, and neither of the two uses the other.
+    if (record->layer != LAYER_POSIX && record->layer != LAYER_STDIO) return;
+    file->bytes[DIRECTION_READ] += record->counters.value[COUNTER_BYTES_READ];
+    file->bytes[DIRECTION_WRITE] += record->counters.value[COUNTER_BYTES_WRITTEN];
+    file->opens += counters_true_opens(&record->counters, record->layer);
+}
+
 static int add_record(const struct log_stats_record *record, void *context) {
     struct summary *summary = context;
     if (summary->also) FORWARD(summary->also(record, summary->also_context));
@@ -25,11 +33,22 @@ static int add_record(const struct log_stats_record *record, void *context) {
     struct summary_file *file = &summary->files[log_file_index(summary->log, record->file)];
     file->file = record->file;
     if (file->last != record->process) FORWARD(add_user(summary, file, record->process));
-    // Higher layers move the same bytes through these two layers, and neither of the two uses the other.
-    if (record->layer != LAYER_POSIX && record->layer != LAYER_STDIO) return 0;
-    file->bytes[DIRECTION_READ] += record->counters.value[COUNTER_BYTES_READ];
-    file->bytes[DIRECTION_WRITE] += record->counters.value[COUNTER_BYTES_WRITTEN];
-    file->opens += counters_true_opens(&record->counters, record->layer);
+    add_bytes(file, record);
+    return 0;
+}
+
+// Counters of several ranks say how many these are, not which.
+static int add_added_up(const struct log_stats_record *record, void *context) {
+    struct summary *summary = context;
+    if (record->process) return add_record(record, context);
+    if (summary->also) FORWARD(summary->also(record, summary->also_context));
+    coverage_add(&summary->coverage, record);
+    summary->layer_used[record->layer] = true;
+    if (call_layer_is_above(record->layer)) return 0;
+    struct summary_file *file = &summary->files[log_file_index(summary->log, record->file)];
+    file->file = record->file;
+    if (record->ranks.count > file->ranks) file->ranks = file->processes = record->ranks.count;
+    add_bytes(file, record);
     return 0;
 }
 
@@ -119,6 +138,7 @@ int summary_begin(struct summary *summary, const struct summary_source *source, 
 }
 
 int summary_finish(struct summary *summary) {
+    FORWARD(log_stats_added_up(summary->log, NULL, add_added_up, summary));
     add_mapped(summary);
     list_files(summary);
     FORWARD(summary_finish_processes(summary));

@@ -25,6 +25,8 @@ MAX_PAYLOAD = 16 << 20
 PROCESS, FILE, CALL, PROCESS_FILE, CALL_SITE, COUNTERS, BLOCK, STREAM = 2, 3, 4, 5, 7, 10, 11, 12
 DATATYPE, HINTS, PROCESS_DATATYPE, PROCESS_HINTS, COMMUNICATOR = 14, 15, 16, 17, 19
 SELECTION, PROCESS_SELECTION, DATASET, PROCESS_DATASET = 20, 21, 22, 23
+# Moments of counters of several ranks: each is the difference from the one before it.
+CHAINED = (50, 54, 51, 55, 52, 56, 53, 57, 112, 113)
 # The keys that tell what a record is about: a later record on the same thing replaces an earlier one.
 IDENTITY = {PROCESS: (1,), FILE: (1,), CALL: (1,), PROCESS_FILE: (1, 2), CALL_SITE: (5, 1), COUNTERS: (1, 2, 3),
             STREAM: (1,), DATATYPE: (1,), HINTS: (1,), PROCESS_DATATYPE: (1, 2), PROCESS_HINTS: (1, 2),
@@ -39,7 +41,8 @@ HAS_OFFSET, HAS_SIZE, RESULT_IS_SIZE, RESULT_IS_OFFSET, ASYNCHRONOUS, COLLECTIVE
 RUN, MOVE, RESIZE, EXTENDED = range(4)
 EVENT, SLOT, THREAD, BEGIN, REOPEN, LOST, COMMUNICATION, LEAVE, PARTNERS = range(9)
 COMMUNICATION_KINDS = ('synchronising', 'moving', 'completing')
-MPI_FEATURE, PARTNERS_FEATURE, BELOW_FEATURE, TRIGGERS_FEATURE = 1, 2, 4, 8
+MPI_FEATURE, PARTNERS_FEATURE, BELOW_FEATURE, TRIGGERS_FEATURE, REDUCED_FEATURE = 1, 2, 4, 8, 16
+KNOWN_FEATURES = MPI_FEATURE | PARTNERS_FEATURE | BELOW_FEATURE | TRIGGERS_FEATURE | REDUCED_FEATURE
 LAYERS_BELOW = ('client', 'net', 'server', 'disk')
 ORIGINS = ('unknown', 'world', 'self', 'dup', 'split', 'create', 'group', 'shared', 'topology', 'inter', 'merge', 'spawn',
            'connect')
@@ -183,7 +186,7 @@ def check_header(log, problems):
     _, min_reader, length, features = struct.unpack_from('<HHIQ', log, 8)
     if xxh64(log[:56]) != int.from_bytes(log[56:64], 'little'):
         problems.append('the header of the log is damaged')
-    elif min_reader > VERSION or features & ~(MPI_FEATURE | PARTNERS_FEATURE | BELOW_FEATURE | TRIGGERS_FEATURE) or length != HEADER_BYTES:
+    elif min_reader > VERSION or features & ~KNOWN_FEATURES or length != HEADER_BYTES:
         raise NotALog('the log is of a newer version')
 
 
@@ -432,9 +435,16 @@ class Tables:
         for block in blocks:
             if block.type == BLOCK_RECORDS:
                 try:
+                    last_file = 0
                     for kind, fields in records(block.payload(), problems):
-                        if kind in IDENTITY:
-                            self.of[kind][tuple(fields.number(key) for key in IDENTITY[kind])] = fields
+                        if kind not in IDENTITY:
+                            continue
+                        identity = [fields.number(key) for key in IDENTITY[kind]]
+                        if kind == FILE:
+                            last_file = identity[0] = identity[0] or last_file + 1
+                        if kind == COUNTERS and not identity[0]:
+                            identity[1] = identity[1] or last_file
+                        self.of[kind][tuple(identity)] = fields
                 except Damage as damage:
                     problems.append(f'block at {block.at}: {damage}')
         self.datatypes = self.made(DATATYPE, Datatype, problems)
@@ -791,21 +801,39 @@ def decode(log, calls=None):
     return [row for _, row in events], problems, calls
 
 
+def ranks_of(fields):
+    """Whose counters a record without a process has."""
+    cursor = Cursor(fields.string(7))
+    ranks = cursor.varint()
+    if ranks == 1:
+        return {'ranks': 1, 'rank': cursor.varint()}
+    fastest, slowest = ([cursor.varint() for _ in range(3)] for _ in range(2))
+    times, sizes = struct.unpack_from('<dd', cursor.data, cursor.at)
+    return {'ranks': ranks, 'rank': -1, 'fastest': fastest, 'slowest': slowest, 'variances': [times, sizes]}
+
+
 def decode_counters(log):
     """Counters from after the end of traces, one row per process, layer and file; and what is wrong."""
     problems, rows = [], []
     tables = Tables(find_blocks(log, problems), problems)
     for (number, file, layer), fields in tables.of[COUNTERS].items():
         process = tables.processes.get(number)
-        if process is None:
+        if process is None and number:
             problems.append(f'counters of process {number}, which has no record')
         else:
             values = {key - FIRST_COUNTER: value for key, value in fields.numbers.items() if key >= FIRST_COUNTER}
             for bit, (counter, same_as) in enumerate(SAME_COUNTERS):
                 if fields.number(6) >> bit & 1 and same_as in values:
                     values[counter] = values[same_as]
-            rows.append({'pid': process.pid, 'rank': process.rank, 'layer': LAYERS.get(layer), 'counters': values,
-                         'file': process.file(file), 'sizes': fields.pairs(4), 'strides': fields.pairs(5)})
+            last = 0
+            for counter in () if process else CHAINED:
+                if counter in values:
+                    last = values[counter] = last + unfold(values[counter])
+            row = tables.of[FILE].get((file,))
+            who = ({'pid': process.pid, 'rank': process.rank, 'file': process.file(file)} if process else
+                   {**ranks_of(fields), 'file': row and row.text(2)})
+            rows.append({**who, 'layer': LAYERS.get(layer), 'counters': values, 'sizes': fields.pairs(4),
+                         'strides': fields.pairs(5)})
     return rows, problems
 
 

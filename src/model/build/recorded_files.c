@@ -117,7 +117,7 @@ static int add_untraced(const struct log_stats_record *record, void *context) {
     uint64_t bytes = counters_bytes(&record->counters);
     if (call_layer_is_above(record->layer) && record->layer != counting->layer) return 0;
     if (counting->layer && record->layer != counting->layer) return 0;
-    if (record->process->is_launcher) {
+    if (record->process && record->process->is_launcher) {
         counting->recorded->left.launchers += bytes;
         return 0;
     }

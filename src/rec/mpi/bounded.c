@@ -32,6 +32,15 @@ bool bounded_post(int rank, enum bounded_tag tag, void *buffer, size_t bytes, MP
            MPI_SUCCESS;
 }
 
+static void pause_before_test(const struct bounded *all, int64_t start, int64_t now, struct timespec *pause) {
+    if (now - start < QUICK_NS) {
+        if (all->yields) sched_yield();
+        return;
+    }
+    nanosleep(pause, NULL);
+    if (pause->tv_nsec < LONGEST_PAUSE_NS) pause->tv_nsec *= 2;
+}
+
 bool bounded_wait(const struct bounded *all, MPI_Request *request, int *source) {
     MPI_Status status = {0};
     struct timespec pause = {0, FIRST_PAUSE_NS};
@@ -40,12 +49,7 @@ bool bounded_wait(const struct bounded *all, MPI_Request *request, int *source) 
         if (plugin.mpi.Test(request, &is_done, &status) != MPI_SUCCESS) return false;
         if (is_done) break;
         if (now >= all->deadline_ns) return false;
-        if (now - start < QUICK_NS) {
-            if (all->yields) sched_yield();
-            continue;
-        }
-        nanosleep(&pause, NULL);
-        if (pause.tv_nsec < LONGEST_PAUSE_NS) pause.tv_nsec *= 2;
+        pause_before_test(all, start, now, &pause);
     }
     if (source) *source = status.MPI_SOURCE;
     return true;
@@ -64,10 +68,32 @@ void bounded_cancel(MPI_Request *request) {
     if (!is_done) plugin.mpi.Request_free(request);
 }
 
+int64_t bounded_probe(const struct bounded *all, int rank, enum bounded_tag tag) {
+    MPI_Status status = {0};
+    struct timespec pause = {0, FIRST_PAUSE_NS};
+    int is_there = 0, bytes = -1, number = tag_number(tag);
+    for (int64_t start = clock_now_ns(), now = start;; now = clock_now_ns()) {
+        if (plugin.mpi.Iprobe(rank, number, plugin.world, &is_there, &status) != MPI_SUCCESS) return -1;
+        if (is_there) break;
+        if (now >= all->deadline_ns) return -1;
+        pause_before_test(all, start, now, &pause);
+    }
+    return plugin.mpi.Get_count(&status, plugin.byte, &bytes) == MPI_SUCCESS ? bytes : -1;
+}
+
+bool bounded_meet(const struct bounded *all) {
+    MPI_Request request;
+    return plugin.mpi.Ibarrier(plugin.world, &request) == MPI_SUCCESS && bounded_wait(all, &request, NULL);
+}
+
+bool bounded_start(int rank, enum bounded_tag tag, const void *buffer, size_t bytes, MPI_Request *request) {
+    return plugin.mpi.Isend(buffer, (int)bytes, plugin.byte, rank, tag_number(tag), plugin.world, request) ==
+           MPI_SUCCESS;
+}
+
 bool bounded_send(const struct bounded *all, int rank, enum bounded_tag tag, const void *buffer, size_t bytes) {
     MPI_Request request;
-    int code = plugin.mpi.Isend(buffer, (int)bytes, plugin.byte, rank, tag_number(tag), plugin.world, &request);
-    if (code != MPI_SUCCESS) return false;
+    if (!bounded_start(rank, tag, buffer, bytes, &request)) return false;
     if (bounded_wait(all, &request, NULL)) return true;
     bounded_leave(&request);
     return false;

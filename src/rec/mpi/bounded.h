@@ -12,7 +12,13 @@
 #include "rec/mpi/plugin.h"
 
 // One number for each purpose. The tags are the highest that MPI has.
-enum bounded_tag { BOUNDED_EARLY_QUESTION, BOUNDED_EARLY_ANSWER, BOUNDED_LATE_QUESTION, BOUNDED_LATE_ANSWER };
+enum bounded_tag {
+    BOUNDED_EARLY_QUESTION,
+    BOUNDED_EARLY_ANSWER,
+    BOUNDED_LATE_QUESTION,
+    BOUNDED_LATE_ANSWER,
+    BOUNDED_REDUCE
+};
 
 struct bounded {
     int64_t deadline_ns; // of CLOCK_MONOTONIC
@@ -34,6 +40,14 @@ void bounded_leave(MPI_Request *request);
 // The same in MPI_Finalize, where it is withdrawn.
 void bounded_cancel(MPI_Request *request);
 
+// The size of the message that comes next, from a rank in MPI_Finalize; or -1.
+int64_t bounded_probe(const struct bounded *all, int rank, enum bounded_tag tag);
+// Waits until all ranks have called it, in MPI_Finalize. It is collective, so no receive of the program can take part
+// in it; where it fails it stays under way, and the real MPI_Finalize completes it when the last rank comes.
+bool bounded_meet(const struct bounded *all);
+
+// Begins to send. Wait for it by bounded_wait().
+bool bounded_start(int rank, enum bounded_tag tag, const void *buffer, size_t bytes, MPI_Request *request);
 // False after the deadline; then the request is freed.
 bool bounded_send(const struct bounded *all, int rank, enum bounded_tag tag, const void *buffer, size_t bytes);
 // Posts, waits, and cancels after the deadline: only in MPI_Finalize.

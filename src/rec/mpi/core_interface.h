@@ -8,6 +8,7 @@
 #include "mpi_names.h"
 #include "rec/async/pending.h"
 #include "rec/emit.h"
+#include "rec/hand_over.h"
 #include "rec/interned.h"
 #include "rec/memory.h"
 #include "rec/mpi/launch.h"
@@ -24,8 +25,9 @@ enum mpi_slot {
 // clang-format off
 #define CORE_FUNCTIONS(NAME)                                                                                           \
     NAME(emit_deferred) NAME(emit_finish) NAME(emit_leave) NAME(emit_push) NAME(emit_push_choice)                      \
-    NAME(handles_new_serial) NAME(interned_number) NAME(launch_each_mark) NAME(launch_find) NAME(launch_leave_mark)    \
-    NAME(memory_alloc) NAME(pending_add) NAME(pending_emit) NAME(pending_find) NAME(pending_remove) NAME(spill_count_loss)
+    NAME(hand_over_begin) NAME(hand_over_end) NAME(handles_new_serial) NAME(interned_number) NAME(launch_each_mark)    \
+    NAME(launch_find) NAME(launch_leave_mark) NAME(memory_alloc) NAME(pending_add) NAME(pending_emit)                  \
+    NAME(pending_find) NAME(pending_remove) NAME(spill_count_loss)
 // clang-format on
 
 // What core and plugin share. They are installed together, but one of them may be of another build.
@@ -46,6 +48,7 @@ struct mpi_core {
     void (*note)(const uint8_t *record, size_t len);                  // appends a record in any case
     _Atomic uint64_t **tick;                                          // recorder.tick
     const bool *event_clock_uses_ns;
+    const struct reducer *(*reducer)(void); // NULL, or returns NULL, if it cannot be loaded
 #define CORE_POINTER(name) __typeof__(&name) name;
     CORE_FUNCTIONS(CORE_POINTER)
 #undef CORE_POINTER

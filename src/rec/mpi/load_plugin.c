@@ -7,6 +7,7 @@
 #include "rec/fixed_text.h"
 #include "rec/real.h"
 #include "rec/recorder.h"
+#include "reduce/run.h"
 
 static const char *const slot_names[MPI_SLOTS] = {
 #define MPI_NAME(name) #name,
@@ -36,20 +37,33 @@ static void *symbol(const char *name) {
 
 // --- filling the slots
 
-static void *const *open_plugin(void) {
-    const char *flavour = real.dlsym(mpi_library, "ompi_mpi_comm_world") ? "openmpi" : "mpich";
+// A symbol of a library that was installed beside this one.
+static const void *symbol_beside(const char *library, const char *name) {
     char path[PATH_MAX];
     struct fixed_text text = {path, sizeof path, 0};
     const char *slash = strrchr(recorder.library, '/');
     fixed_text_bytes(&text, recorder.library, slash ? (size_t)(slash - recorder.library) + 1 : 0);
     fixed_text_add(&text, "libioseer-");
-    fixed_text_add(&text, flavour);
+    fixed_text_add(&text, library);
     fixed_text_add(&text, ".so");
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const struct mpi_plugin *plugin = library ? real.dlsym(library, MPI_PLUGIN_SYMBOL) : NULL;
+    void *opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return opened ? real.dlsym(opened, name) : NULL;
+}
+
+static const struct reducer *open_reducer(void) {
+    static const struct reducer own = {REDUCER_BUILD, NULL};
+    const struct reducer *found = symbol_beside("reduce", REDUCER_SYMBOL);
+    dlerror();
+    return found && !memcmp(found, &own, offsetof(struct reducer, run)) ? found : NULL;
+}
+
+static void *const *open_plugin(void) {
+    const char *flavour = real.dlsym(mpi_library, "ompi_mpi_comm_world") ? "openmpi" : "mpich";
+    const struct mpi_plugin *plugin = symbol_beside(flavour, MPI_PLUGIN_SYMBOL);
     core = *ioseer_core();
     core.real = real_functions;
     core.symbol = symbol;
+    core.reducer = open_reducer;
     if (plugin && mpi_same_build(&plugin->build)) return plugin->start(&core);
     spill_count_loss(LOSS_NO_PLUGIN, 1);
     return NULL;

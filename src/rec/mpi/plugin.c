@@ -526,6 +526,7 @@ void mpi_enter_init(struct mpi_probe *p) {
 void mpi_enter_finalize(struct mpi_probe *p) {
     enter_setup(p);
     mpi_clocks_late();
+    mpi_add_up();
 }
 
 void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result) {

@@ -60,12 +60,12 @@ struct mpi_probe {
 #define MPI_ASKED(NAME)                                                                                                \
     NAME(Cancel) NAME(Comm_get_attr) NAME(Comm_get_errhandler) NAME(Comm_get_parent) NAME(Comm_group) NAME(Comm_rank)  \
     NAME(Comm_remote_group) NAME(Comm_set_errhandler) NAME(Comm_size) NAME(Comm_test_inter) NAME(Errhandler_free)      \
-    NAME(Error_class) NAME(File_get_byte_offset) NAME(File_get_info) NAME(File_get_position) NAME(Get_elements_x)      \
-    NAME(Get_library_version) NAME(Group_free) NAME(Group_size) NAME(Group_translate_ranks) NAME(Info_free)            \
-    NAME(Info_get) NAME(Info_get_nkeys) NAME(Info_get_nthkey) NAME(Initialized) NAME(Request_free)                     \
+    NAME(Error_class) NAME(File_get_byte_offset) NAME(File_get_info) NAME(File_get_position) NAME(Get_count)           \
+    NAME(Get_elements_x) NAME(Get_library_version) NAME(Group_free) NAME(Group_size) NAME(Group_translate_ranks)       \
+    NAME(Info_free) NAME(Info_get) NAME(Info_get_nkeys) NAME(Info_get_nthkey) NAME(Initialized) NAME(Request_free)     \
     NAME(Type_get_contents) NAME(Type_get_envelope) NAME(Type_get_extent_x) NAME(Type_get_name)                        \
     NAME(Type_get_true_extent_x) NAME(Type_size_x) MPI_ASKED_LARGE(NAME)
-#define MPI_MOVING(NAME) NAME(Irecv) NAME(Isend) NAME(Test)
+#define MPI_MOVING(NAME) NAME(Ibarrier) NAME(Iprobe) NAME(Irecv) NAME(Isend) NAME(Test)
 // clang-format on
 
 struct plugin {
@@ -322,6 +322,10 @@ static inline int mpi_source(int source, const MPI_Status *status) {
 void mpi_clocks_prepare(void); // before MPI_Init
 void mpi_clocks_early(void);   // after it
 void mpi_clocks_late(void);    // before MPI_Finalize
+
+// --- counters of all ranks (finalize.c)
+
+void mpi_add_up(void); // before MPI_Finalize
 
 // --- the job and its files (plugin.c)
 

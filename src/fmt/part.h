@@ -1,0 +1,36 @@
+// What the ranks of an MPI job leave in its directory at MPI_Finalize: the blocks of their reduced counters, as they go
+// into the log, and an index of these blocks. The index gets its name last: with it, the counters in the ranks' spill
+// files that the part has do not count any more.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PART_BLOCKS "reduced.part"
+#define PART_INDEX "reduced.index"
+#define PART_INDEX_NEW "reduced.new" // before it is complete
+#define PART_GIVEN_UP "reduced.not"  // a rank has not waited for the others
+
+enum { PART_HEAD_BYTES = 80, PART_ENTRY_BYTES = 16 };
+
+struct part_head {
+    uint64_t id;       // as in struct spill_header
+    uint64_t end;      // bytes of PART_BLOCKS; the first LOG_HEADER_BYTES are left free
+    uint64_t blocks;   // entries of the index
+    uint64_t files;    // their numbers in the log are 1 to this
+    uint64_t ranks;    // of the world
+    uint64_t epoch_ns; // moments count from here
+};
+
+struct part_entry {
+    uint64_t offset;
+    uint32_t stored_len;
+};
+
+// The id of a file's name in a log: an object has the name of its file, a zero byte, its path.
+uint64_t part_record_id(const char *name, size_t len);
+
+void part_head_put(uint8_t out[PART_HEAD_BYTES], const struct part_head *head);
+int part_head_get(const uint8_t in[PART_HEAD_BYTES], struct part_head *head); // checks magic and hash
+void part_entry_put(uint8_t out[PART_ENTRY_BYTES], const struct part_entry *entry);
+struct part_entry part_entry_get(const uint8_t in[PART_ENTRY_BYTES]);

@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""Ranks of jobs without `record` add up their counters at MPI_Finalize: one log, with the counters that `record` has,
+whatever becomes of a rank. Speaks TAP."""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from site_case import LAUNCHERS, SiteCase, harness
+
+# Sums over the ranks; the rest is the same in all of them, or says which rank was what.
+SUMMED = ('OPENS', 'READS', 'WRITES', 'SEEKS', 'STATS', 'BYTES_READ', 'BYTES_WRITTEN', 'SIZE_', 'RENAME', 'FSYNCS')
+
+
+def program(mpi):
+    return os.path.join(harness.BUILD, 'tests', 'site', f'shares-{mpi}')
+
+
+class ReduceCase(SiteCase):
+    mpis = [mpi for mpi in LAUNCHERS if shutil.which(LAUNCHERS[mpi][0]) and os.path.exists(program(mpi))]
+
+    def setUp(self):
+        super().setUp()
+        if not self.mpis:
+            self.skipTest('no MPI')
+        self.work = self.path('work')
+
+    def command(self, mpi, ranks, *words):
+        shutil.rmtree(self.work, ignore_errors=True)
+        os.mkdir(self.work)
+        return [*LAUNCHERS[mpi], '-n', str(ranks), program(mpi), *words]
+
+    def run_job(self, mpi, ranks, *words, status=0, **more):
+        return self.run_on(*self.command(mpi, ranks, *words), status=status, cwd=self.work,
+                           environment=self.environment(**more))
+
+    def record(self, mpi, ranks, *words):
+        log = self.path('recorded.ioseer')
+        done = harness.ioseer('record', '-q', '--force', '-o', log, '--', *self.command(mpi, ranks, *words), cwd=self.work,
+                              env=self.plain)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return log
+
+    def records(self, log):
+        """{(layer, file): [records]} of the program's files."""
+        found = {}
+        for record in self.json('stats', '--json', log)['records']:
+            if os.path.dirname(record['file']) == self.work:
+                found.setdefault((record['layer'], os.path.basename(record['file'])), []).append(record)
+        return found
+
+    @staticmethod
+    def sums(records):
+        total = {}
+        for record in records:
+            for name, value in record['counters'].items():
+                if any(part in name for part in SUMMED) and 'TIME' not in name:
+                    total[name] = total.get(name, 0) + value
+        return total
+
+    @staticmethod
+    def plain_counters(record):
+        return {name: value for name, value in record['counters'].items()
+                if '_F_' not in name and 'TIME' not in name and 'FASTEST' not in name and 'SLOWEST' not in name}
+
+    def one_and_remove(self):
+        log = self.one_log()
+        self.assertEqual(self.spills(), [])
+        kept = self.path('kept.ioseer')
+        os.replace(log, kept)
+        return kept
+
+    def make_log(self):
+        """The log of a job whose last process may have been killed before it could make it; another one may be at it."""
+        def is_made():
+            if not self.found():
+                self.settle()
+                self.pack_left()
+            return self.found() and not self.spills()
+        self.wait_for(is_made)
+        return self.one_and_remove()
+
+
+class CountersTest(ReduceCase):
+    def same(self, mpi, ranks, *words):
+        self.run_job(mpi, ranks, *words)
+        log = self.one_and_remove()
+        reduced, recorded = self.records(log), self.records(self.record(mpi, ranks, *words))
+        self.assertEqual(set(reduced), set(recorded))
+        for key, records in reduced.items():
+            self.assertEqual(self.sums(records), self.sums(recorded[key]), (mpi, ranks, key))
+            if len(recorded[key]) == len(records) == 1 and 'late' not in words:
+                self.assertEqual(self.plain_counters(records[0]), self.plain_counters(recorded[key][0]), (mpi, ranks, key))
+                self.assertEqual(records[0]['rank'], recorded[key][0]['rank'])
+        self.assertEqual((reduced['posix', 'all'][0]['rank'], reduced['posix', 'all'][0]['ranks']), (-1, ranks))
+        if ranks > 3:  # by some of the ranks
+            self.assertEqual([record['ranks'] for record in reduced['posix', 'odd']], [ranks // 2])
+        return log
+
+    def test_as_record_counts(self):
+        for mpi in self.mpis:
+            for ranks in (2, 3, 4, 7, 16):
+                with self.subTest((mpi, ranks)):
+                    self.same(mpi, ranks)
+
+    def test_64_ranks(self):
+        for mpi in self.mpis:
+            with self.subTest(mpi):
+                log = self.same(mpi, 64)
+                info = self.json('info', '--json', log)
+                self.assertEqual(sorted(process['rank'] for process in info['processes'] if process['rank'] is not None),
+                                 list(range(64)))
+
+    def test_after_finalize(self):
+        for mpi in self.mpis:
+            with self.subTest(mpi):
+                log = self.same(mpi, 5, 'late')
+                names = [file['name'] for file in self.json('info', '--json', log)['files']]
+                self.assertEqual(len(names), len(set(names)))
+
+    def test_what_info_says(self):
+        """Bytes of each process and of each file, as without the reduction."""
+        for mpi in self.mpis:
+            with self.subTest(mpi):
+                self.run_job(mpi, 4, 'posix-only')
+                reduced = self.json('info', '--json', self.one_and_remove())
+                recorded = self.json('info', '--json', self.record(mpi, 4, 'posix-only'))
+                for key, by, names in (('files', 'name', ('bytes_read', 'bytes_written', 'opens', 'ranks')),
+                                       ('processes', 'rank', ('bytes_read', 'bytes_written', 'exit'))):
+                    def rows(info):
+                        return {row[by]: [row[name] for name in names] for row in info[key]
+                                if row[by] is not None and (by == 'rank' or row[by].startswith(self.work + '/'))}
+                    self.assertEqual(rows(reduced), rows(recorded))
+
+    def test_report_and_sql(self):
+        self.run_job(self.mpis[0], 4)
+        log = self.one_and_remove()
+        self.expect(0, 'report', log, '-o', self.path('page.html'))
+        rows = harness.json.loads(self.expect(0, 'query', log, '--json', '--sql', 'SELECT value FROM counters WHERE '
+                                              "counter = 'POSIX_BYTES_WRITTEN' AND file LIKE '%/all'").stdout)['rows']
+        self.assertEqual(len(rows), 1)
+        for verb in (['dump'], ['phases'], ['stats', '--darshan'], ['stats', '--per-rank'], ['info', '--all']):
+            self.expect(0, *verb, log)
+
+    def test_trace_is_packed_as_before(self):
+        self.run_job(self.mpis[0], 4, IOSEER_TRACE_CAP='1M')
+        log = self.one_and_remove()
+        self.assertGreater(self.json('info', '--json', log)['events'], 0)
+        self.assertEqual(len(self.records(log)['posix', 'odd']), 2)
+
+    def test_two_runs_in_one_job(self):
+        """The first one is reduced. The second has its counters all the same."""
+        for mpi in self.mpis:
+            words = ' '.join(self.command(mpi, 3))
+            self.run_on('sh', '-c', f'{words} && {words}', cwd=self.work)
+            wrote = self.sums(self.records(self.one_and_remove())['posix', 'all'])['POSIX_WRITES']
+            self.assertEqual(wrote, 2 * (4 + 5 + 6))
+
+    def test_two_jobs_of_one_name(self):
+        mpi = self.mpis[0]
+        environment = self.environment(IOSEER_LOG_NAME='same.ioseer')
+        command = self.command(mpi, 3, 'files=0', 'posix-only')
+        jobs = [subprocess.Popen(command, env=environment, cwd=self.work, stdout=subprocess.DEVNULL) for _ in range(2)]
+        self.assertEqual([job.wait(timeout=120) for job in jobs], [0, 0])
+        self.assertEqual([os.path.basename(log) for log in self.found()], ['same-2.ioseer', 'same.ioseer'])
+        for log in self.found():
+            self.assertEqual(self.sums(self.records(log)['posix', 'all'])['POSIX_WRITES'], 4 + 5 + 6)
+        self.assertEqual(self.spills(), [])
+
+
+class TroubleTest(ReduceCase):
+    def assert_whole(self, ranks):
+        """Each rank's calls before MPI_Finalize are there once, whether they were added up or not."""
+        try:
+            log = self.make_log()
+        finally:
+            shutil.rmtree(self.logs)
+            os.mkdir(self.logs)
+        wrote = self.sums(self.records(log)['posix', 'all'])['POSIX_WRITES']
+        self.assertEqual(wrote, sum(4 + rank % 8 for rank in range(ranks)))
+
+    def test_killed(self):
+        for mpi in self.mpis:
+            for how in ('kill=0', 'kill=2', 'abort=1', 'killed-after=0', 'killed-after=3'):
+                with self.subTest((mpi, how)):
+                    started = time.monotonic()
+                    self.run_job(mpi, 4, 'posix-only', how, status=None, IOSEER_PATIENCE='5')
+                    self.assertLess(time.monotonic() - started, 60)
+                    self.assert_whole(4)
+
+    def test_killed_at_random_moments(self):
+        random.seed(os.environ.get('IOSEER_SEED', 1))
+        for i in range(20):
+            mpi, rank, delay = random.choice(self.mpis), random.randrange(4), random.randrange(60000)
+            with self.subTest((i, mpi, rank, delay)):
+                started = time.monotonic()
+                self.run_job(mpi, 4, 'posix-only', f'killed-in={rank}', f'delay={delay}', status=None, IOSEER_PATIENCE='5')
+                self.assertLess(time.monotonic() - started, 60)
+                self.assert_whole(4)
+
+    def test_rank_that_sleeps_for_ever(self):
+        """Nobody gets out of MPI_Finalize, as without ioseer; when the job is killed, its log has everything."""
+        for mpi in self.mpis:
+            with self.subTest(mpi):
+                process = subprocess.Popen(self.command(mpi, 4, 'posix-only', 'sleep=2'), cwd=self.work,
+                                           env=self.environment(IOSEER_PATIENCE='1'), stdout=subprocess.DEVNULL,
+                                           stderr=subprocess.DEVNULL)
+                self.addCleanup(process.kill)
+                self.wait_for(lambda: os.path.exists(os.path.join(self.work, 'text')))
+                time.sleep(2)
+                process.send_signal(signal.SIGTERM)
+                self.wait_for(lambda child=process: child.poll() is not None)
+                self.assert_whole(4)
+
+    @unittest.skipIf(os.geteuid(), 'mounting needs root')
+    def test_full_and_read_only(self):
+        mpi = self.mpis[0]
+        environment = self.environment(IOSEER_PATIENCE='5')
+        if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', self.logs], check=False).returncode:
+            self.skipTest('no mount')
+        self.addCleanup(subprocess.run, ['umount', '-l', self.logs], check=False)
+        for state in ('small', 'full', 'read-only'):
+            if state == 'read-only':
+                subprocess.run(['mount', '-o', 'remount,ro', self.logs], check=True)
+            if state == 'full':
+                self.fill()
+            started = time.monotonic()
+            self.run_on(*self.command(mpi, 4, 'files=40'), cwd=self.work, environment=environment)
+            self.assertLess(time.monotonic() - started, 60)
+
+    def fill(self):
+        with open(os.path.join(self.logs, 'fill'), 'wb', buffering=0) as fill:
+            try:
+                while True:
+                    fill.write(b'x' * 4096)
+            except OSError:
+                pass
+
+
+if __name__ == '__main__':
+    harness.main()
