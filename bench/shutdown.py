@@ -12,7 +12,8 @@ from common import Place, machine, table
 
 RUNS = 3
 LAUNCHERS = {'mpich': ['mpiexec.mpich'],
-             'openmpi': ['mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe', '--mca', 'btl', 'self,vader']}
+             'openmpi': ['mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe', '--mca', 'btl', 'self,vader',
+                         '--mca', 'btl_vader_segment_size', '1048576']}  # 256 ranks need the memory
 CASES = [(65536, 1, 0, ''), (65536, 1024, 0, ''), (65536, 0, 1, ''), (65536, 0, 1024, ''),
          (32768, 1, 0, '203 bytes'), (262144, 0, 1, '13.3 MB; 7 s with 65,536 ranks')]
 
