@@ -130,7 +130,15 @@ static int print_hosts(const struct summary *summary, bool all, FILE *out) {
 
 // --- processes and ranks
 
-static void add_process(struct table *table, const struct summary_row *row, bool has_ranks, bool all) {
+// Counters only, as jobs without `record` have them.
+static bool has_no_trace(const struct summary *summary) {
+    bool has_counters = false;
+    for (size_t i = 0; i < log_process_count(summary->log); i++)
+        has_counters |= log_process_at(summary->log, i)->trace_ended == LOSS_TRACE_CAP;
+    return has_counters && log_events(summary->log) == 0;
+}
+
+static void add_process(struct table *table, const struct summary_row *row, bool has_ranks, bool all, bool tells_end) {
     const struct log_process *process = row->process, *last = row->last;
     char *command = process->args.count ? command_text(&process->args, all ? LONG_COMMAND : SHORT_COMMAND) : NULL;
     if (process->has_rank) {
@@ -148,7 +156,8 @@ static void add_process(struct table *table, const struct summary_row *row, bool
         table_append(table, ", status %" PRIu32, last->exit_value);
     table_text(table, command ? command : process->exe);
     if (process->counts_all) table_append(table, "  [trace: calls that triggers chose]");
-    if (process->trace_ended) table_append(table, "  [trace ended: %s]", describe_loss(process->trace_ended));
+    if (process->trace_ended && tells_end)
+        table_append(table, "  [trace ended: %s]", describe_loss(process->trace_ended));
     table_row(table);
     free(command);
 }
@@ -166,12 +175,13 @@ static int print_processes(const struct summary *summary, bool all, FILE *out) {
     if (processes && processes != images) fprintf(out, " (%s)", human_count(images, "program image").text);
     fputs(summary->row_count > 1 ? ", the most time in I/O first; shares are of their run time\n" : "\n", out);
     if (!images) return 0;
+    bool has_trace = !has_no_trace(summary);
     struct table table = begin_table(out, summary->rank_count ? columns : columns + 1);
     for (size_t i = 0; i < summary->row_count; i++) {
         if (summary->rows[i].process->is_launcher && summary->rank_count && !all) {
             launchers++;
         } else if (all || shown < SHORT_LIST) {
-            add_process(&table, &summary->rows[i], summary->rank_count, all);
+            add_process(&table, &summary->rows[i], summary->rank_count, all, has_trace);
             shown++;
         }
     }
@@ -482,7 +492,8 @@ static void print_events(const struct summary *summary, FILE *out) {
         fprintf(out, "%s%s", separator, call_layer_name(layer));
         separator = ", ";
     }
-    fprintf(out, "%s\nEvents     %s, ", *separator ? "" : "none", human_count(log_events(summary->log), "").text);
+    fprintf(out, "%s\nEvents     %s%s, ", *separator ? "" : "none", human_count(log_events(summary->log), "").text,
+            has_no_trace(summary) ? " (counters only)" : "");
     if (summary->lost_events) {
         const char *least = summary->may_lack_events ? "at least " : "";
         fprintf(out, "and %s%s lost:\n", least, human_count(summary->lost_events, "").text);
