@@ -9,7 +9,7 @@
 #include "fuzz_log.h"
 #include "pack/pack.h"
 
-enum { FOLDED_HEADER_BYTES = 512, MAX_CHUNKS = 64 };
+enum { FOLDED_HEADER_BYTES = 1024, MAX_CHUNKS = 64 };
 
 _Static_assert(sizeof(struct spill_header) <= FOLDED_HEADER_BYTES, "a folded header is whole");
 

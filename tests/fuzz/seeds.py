@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(SOURCE, 'tests', 'golden'))
 sys.dont_write_bytecode = True
 import decode  # noqa: E402
 
-PAGE, CHUNK_HEADER, FOLDED_HEADER = 4096, 256, 512
+PAGE, CHUNK_HEADER, FOLDED_HEADER = 4096, 256, 1024
 MAX_SPILL, MAX_PAYLOAD = 1 << 20, 65535
 
 # Threads, a child, many sizes and strides, transfers with children of their own, mappings, errors.
