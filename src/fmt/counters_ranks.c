@@ -78,9 +78,10 @@ void counters_put_ranks(struct fields_out *out, const struct counters_ranks *ran
 
 static int get_ranks(const struct field *field, const struct counters *c, struct counters_ranks *ranks) {
     uint64_t number[NUMBERS] = {0};
+    RETURN_IF(!field->is_bytes, ERR_FORMAT);
     const uint8_t *at = field->data, *end = field->data + field->len;
     for (unsigned i = 0; i < NUMBERS && at && (i < 2 || number[0] > 1); i++) at = varint_get(at, end, &number[i]);
-    RETURN_IF(!field->is_bytes || !at || !number[0], ERR_FORMAT);
+    RETURN_IF(!at || !number[0], ERR_FORMAT);
     *ranks = counters_ranks_of((int64_t)(number[1] & INT64_MAX), c);
     if (number[0] == 1) return 0;
     RETURN_IF(end - at < DOUBLES_BYTES, ERR_FORMAT);
