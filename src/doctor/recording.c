@@ -142,6 +142,7 @@ static void check_mpi(struct doctor_check *check, const char *mpi, const char *f
     } else if (is_left_out) {
         doctor_pass(check, "not here, nor is ioseer's part for it");
     } else if (is_installed(check, "libioseer-", plugin, path) && is_installed(check, "ioseer-replay-", mpi, path) &&
+               is_installed(check, "libioseer-", "reduce.so", path) &&
                is_installed(check, "ioseer-doctor-", mpi, program)) {
         doctor_pass(check, "plugin and runner are there; without %s they cannot be tried", name);
         if (has_launcher) try_mpi(check, launcher, program);
