@@ -1,7 +1,6 @@
 // `ioseer pack`: makes the log of a job whose `record` was killed before it made one.
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/human.h"
 #include "base/scoped.h"
 #include "cli/argument.h"
 #include "cli/pack_report.h"
@@ -88,8 +88,9 @@ static enum status finish_left(void) {
                               : site_finish_left(&settings, UINT64_MAX, &finished);
     int removed = code < 0 ? code : site_remove_old(&settings);
     if (!options.quiet && removed >= 0)
-        printf("%" PRIu64 " logs made, %" PRIu64 " jobs not over, %" PRIu64 " failed, %d old logs removed\n",
-               finished.logs, finished.waiting, finished.failed, removed);
+        printf("%s made, %s not over, %s failed, %s removed\n", human_count(finished.logs, "log").text,
+               human_count(finished.waiting, "job").text, human_count(finished.failed, "").text,
+               human_count((uint64_t)removed, "old log").text);
     if (removed >= 0 && !finished.failed) return STATUS_OK;
     return cli_problem("pack", settings.value[SITE_LOG_DIR], &finished.problem, removed < 0 ? removed : -EIO);
 }
