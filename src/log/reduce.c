@@ -75,58 +75,29 @@ static int add_stored(const struct reduction *reduction, const struct log_stored
     struct fields_in in;
     uint32_t budget = VALUE_BUDGET;
     FORWARD(log_record_store_get(&reduction->list, stored, own, &in));
-    if (is_first)
+    const struct counters_ranks ranks = counters_ranks_of(stored->rank, own);
+    if (is_first) {
         *sum = *own;
-    else
-        (goes_on ? counters_merge : counters_merge_rank)(sum, own, left_out);
+        slot->record.ranks = ranks;
+    } else if (goes_on) {
+        counters_merge(sum, own, left_out);
+    } else {
+        counters_merge_ranks(sum, &slot->record.ranks, own, &ranks, left_out);
+    }
     FORWARD(add_values(&slot->sizes, &sum->sizes, &left_out[0], &budget));
     FORWARD(add_values(&slot->strides, &sum->strides, &left_out[1], &budget));
     FORWARD(add_stored_counts(&slot->sizes, &sum->sizes, &in.at, in.end, &budget));
     return add_stored_counts(&slot->strides, &sum->strides, &in.at, in.end, &budget);
 }
 
-// A mean and the sum of squared differences, value by value.
-struct spread {
-    double mean;
-    double squares;
-};
-
-static void spread_add(struct spread *spread, double value, size_t count) {
-    double from_old = value - spread->mean;
-    spread->mean += from_old / (double)count;
-    spread->squares += from_old * (value - spread->mean);
-}
-
-// Ranks come in ascending order; among equal ones the first stays.
-static void compare_rank(struct counters_ranks *ranks, int64_t rank, const struct counters *own, bool is_first) {
-    uint64_t time = counters_time(own), bytes = counters_bytes(own);
-    if (is_first || time < ranks->fastest.time) {
-        ranks->fastest.rank = rank;
-        ranks->fastest.bytes = bytes;
-        ranks->fastest.time = time;
-    }
-    if (is_first || time > ranks->slowest.time) {
-        ranks->slowest.rank = rank;
-        ranks->slowest.bytes = bytes;
-        ranks->slowest.time = time;
-    }
-}
-
 static int join(const struct reduction *reduction, const struct log_stored_record *stored, size_t count,
                 struct log_stats_slot *slot) {
     struct log_stats_record *record = &slot->record;
-    struct spread time = {0}, bytes = {0};
     struct counters own;
     for (size_t i = 0; i < count; i++) {
         bool goes_on = i > 0 && stored[i].process && stored[i].process == stored[i - 1].process;
         FORWARD(add_stored(reduction, &stored[i], i == 0, goes_on, slot, &own));
-        compare_rank(&record->ranks, stored[i].rank, &own, i == 0);
-        spread_add(&time, (double)counters_time(&own) / 1e9, i + 1);
-        spread_add(&bytes, (double)counters_bytes(&own), i + 1);
     }
-    record->ranks.variance_time = time.squares / (double)count;
-    record->ranks.variance_bytes = bytes.squares / (double)count;
-    record->ranks.count = count;
     // What came after MPI_Finalize does not change how the ranks compare.
     if (stored->ranks.count > 1) record->ranks = stored->ranks;
     return log_stats_slot_finish(slot);
