@@ -76,7 +76,8 @@ int file_waits_place(struct file_waits *w, uint64_t file, uint32_t *place) {
     *place = lookup_find(&w->file_of, file);
     if (*place != LOOKUP_NONE) return 0;
     *place = (uint32_t)w->files;
-    struct wait_file new = {.opened = none, .changed = none, .size = {.base = size_before(w, file), .cut = none}};
+    struct wait_file new = {
+        .opened = none, .closed = none, .changed = none, .size = {.base = size_before(w, file), .cut = none}};
     FORWARD(array_push(w->file, w->files, new));
     return lookup_set(&w->file_of, file, *place);
 }
@@ -96,6 +97,9 @@ static int add_close(struct file_waits *w, uint32_t at, uint64_t file) {
         if (last == LOOKUP_NONE || (own && own_count(&w->user[i], file))) continue;
         FORWARD(file_waits_add(w, at, (struct wait_op){i, last}));
     }
+    uint32_t place;
+    FORWARD(file_waits_place(w, file, &place));
+    w->file[place].closed = (struct wait_op){at, user->number};
     return own ? lookup_set(&user->own, file, own - 1) : 0;
 }
 

@@ -47,6 +47,7 @@ struct file_use {
 
 struct wait_file {
     struct wait_op opened;  // the last time, in any process
+    struct wait_op closed;  // the same
     struct wait_op changed; // the last time that the name was made or removed
     enum name_seen name;    // after that
     uint32_t asked;         // place + 1 of the last lookup since then

@@ -83,6 +83,15 @@ static bool creates(const struct file_waits *w, const struct op_kind *kind, uint
     return kind->flags & O_EXCL || place == LOOKUP_NONE || w->file[place].name != NAME_THERE;
 }
 
+// A file that is renamed while it is open has another name when it is closed.
+static int wait_for_close(struct file_waits *w, uint32_t user, uint64_t file) {
+    uint32_t place;
+    FORWARD(file_waits_place(w, file, &place));
+    struct wait_op closed = w->file[place].closed;
+    bool by_other = closed.user != LOOKUP_NONE && closed.user != user;
+    return by_other && !file_waits_is_under_way(w, closed, user) ? file_waits_add(w, user, closed) : 0;
+}
+
 // The size goes with the file to its new name, or ends with it.
 static int move_size(struct file_waits *w, uint64_t from, const uint64_t *to) {
     struct file_size ended = {0};
@@ -104,6 +113,7 @@ int name_waits_find(struct file_waits *w, uint32_t user, const struct op *op) {
     if (kind->error) return look_up_name(w, user, file, kind->error);
     bool makes_second = kind->set2 != OP_NO_SET && (effect == EFFECT_RENAME || effect == EFFECT_LINK);
     if (makes_second) FORWARD(change_name(w, user, second, NAME_UNKNOWN, NAME_THERE));
+    if (effect == EFFECT_RENAME) FORWARD(wait_for_close(w, user, file));
     if (effect == EFFECT_REMOVE || effect == EFFECT_RENAME) {
         FORWARD(change_name(w, user, file, NAME_THERE, NAME_MISSING));
         return move_size(w, file, makes_second ? &second : NULL);
