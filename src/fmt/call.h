@@ -141,8 +141,8 @@ int call_class_find(const char *name);
 // build does not know: it has no name and no traits.
 extern const struct call_info call_table[];
 extern const unsigned call_table_len;
-// The plain libc or MPI name of each; NULL for an id that is not in use. The recorder does without: a table of addresses
-// must be relocated in every process that loads it.
+// The plain libc or MPI name of each; NULL for an id that is not in use. The recorder does without: a table of
+// addresses must be relocated in every process that loads it.
 extern const char *const call_names[];
 
 // This build's id of the call with that name; 0 if there is none. Other code keeps the id: this is the only place where
