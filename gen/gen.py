@@ -40,7 +40,7 @@ def write_calls_table(tables):
     rows = tables.operations()
     yield '#include <sys/syscall.h>\n\n#include "calls.h"\n#include "fmt/call.h"\n\nconst struct call_info call_table[] = {'
     for number, op, call in rows:
-        yield f'    [{number}] = {{'
+        yield f'    [{number}] = {{ // {op}'
         yield from (f'        .{field} = {value},' for field, value in call_facts(call).items())
         yield '    },'
     yield f'}};\nconst unsigned call_table_len = {rows[-1][0] + 1};\n\nconst char *const call_names[] = {{'
