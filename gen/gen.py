@@ -29,7 +29,7 @@ def call_facts(call):
     words = {'count': call.word('count', counted), 'pointer': call.word('pointer', '-'), 'form': call.word('form', form),
              'effect': call.word('effect', '-'), 'subject': call.word('for', '-'), 'part': call.word('part', '-'),
              'sizing': call.word('sizes', '-')}
-    facts = {'name': f'"{call.op}"', 'layer': f'LAYER_{call.layer.upper()}', 'class': f'CLASS_{call.cls.upper()}',
+    facts = {'layer': f'LAYER_{call.layer.upper()}', 'class': f'CLASS_{call.cls.upper()}',
              'traits': call.traits(), 'replayed_as': f"CALL_{call.word('by', call.op)}"}
     if any(parameter.role in ('path', 'filename') for parameter in call.params):
         facts['by_name'] = '1'
@@ -40,10 +40,12 @@ def write_calls_table(tables):
     rows = tables.operations()
     yield '#include <sys/syscall.h>\n\n#include "calls.h"\n#include "fmt/call.h"\n\nconst struct call_info call_table[] = {'
     for number, op, call in rows:
-        yield f'    [{number}] = {{'
+        yield f'    [{number}] = {{ // {op}'
         yield from (f'        .{field} = {value},' for field, value in call_facts(call).items())
         yield '    },'
-    yield f'}};\nconst unsigned call_table_len = {rows[-1][0] + 1};\n\nconst struct call_symbol call_symbols[] = {{'
+    yield f'}};\nconst unsigned call_table_len = {rows[-1][0] + 1};\n\nconst char *const call_names[] = {{'
+    yield from (f'    [{number}] = "{op}",' for number, op, _ in rows)
+    yield '};\n\nconst struct call_symbol call_symbols[] = {'
     for call in tables.exported + tables.mpi:
         if call.cls != '-':
             yield from (f'    {{"{name}", {tables.ids[call.op]}}},' for name in call.symbols())

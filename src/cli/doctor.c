@@ -32,7 +32,7 @@ static const struct option_row rows[] = {
 // The other names of a call: those that are not its canonical one.
 static const struct call_symbol *next_alias(const struct call_symbol *symbol, unsigned call) {
     for (; symbol->symbol; symbol++) {
-        if (symbol->call == call && strcmp(symbol->symbol, call_table[call].name) != 0) return symbol;
+        if (symbol->call == call && strcmp(symbol->symbol, call_names[call]) != 0) return symbol;
     }
     return NULL;
 }
@@ -43,8 +43,8 @@ static void print_calls(FILE *out) {
     struct table table = table_begin(out, columns);
     for (unsigned call = 1; call < call_table_len; call++) {
         const struct call_info *info = &call_table[call];
-        if (!info->name) continue;
-        table_text(&table, info->name);
+        if (!call_names[call]) continue;
+        table_text(&table, call_names[call]);
         table_text(&table, call_layer_name(info->layer));
         table_text(&table, call_class_name(info->class));
         table_text(&table, "");
@@ -61,9 +61,9 @@ static void print_calls_json(struct json_out *json) {
     key_array(json, "calls");
     for (unsigned call = 1; call < call_table_len; call++) {
         const struct call_info *info = &call_table[call];
-        if (!info->name) continue;
+        if (!call_names[call]) continue;
         json_object(json);
-        json_members(json, m_text("op", info->name), m_text("layer", call_layer_name(info->layer)),
+        json_members(json, m_text("op", call_names[call]), m_text("layer", call_layer_name(info->layer)),
                      m_text("class", call_class_name(info->class)));
         key_array(json, "aliases");
         const struct call_symbol *alias = next_alias(call_symbols, call);

@@ -65,7 +65,7 @@ static bool asks_below(const struct log_filter *filter) {
     if (filter->has_server || filter->layers & LAYERS_BELOW) return true;
     bool names_below = false;
     for (uint32_t id = 0; options.op && id < call_table_len; id++) {
-        if (!call_table[id].name || !glob_match(options.op, call_table[id].name)) continue;
+        if (!call_names[id] || !glob_match(options.op, call_names[id])) continue;
         if (!call_layer_is_below(call_table[id].layer)) return false;
         names_below = true;
     }

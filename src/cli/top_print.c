@@ -220,7 +220,7 @@ static int print_slowest(FILE *out, const struct live *live, const struct top_vi
         const struct live_call *call = &live->slowest[i];
         table_duration(&table, call->duration_ns);
         if (has_all) table_duration(&table, call->start_ns);
-        table_text(&table, call_table[call->call].name);
+        table_text(&table, call_names[call->call]);
         if (has_all) table_bytes(&table, call->bytes);
         put_who(&table, call->has_rank, call->rank, call->pid);
         table_text(&table, call->file ? live->file[call->file].name : NULL);
@@ -293,7 +293,7 @@ static void json_slowest(struct json_out *json, const struct live *live) {
     key_array(json, "slowest");
     for (size_t i = 0; i < live->slow_count; i++) {
         const struct live_call *call = &live->slowest[i];
-        json_object_of(json, m_text("op", call_table[call->call].name),
+        json_object_of(json, m_text("op", call_names[call->call]),
                        m_text("file", call->file ? live->file[call->file].name : NULL),
                        m_number_if("rank", call->has_rank, call->rank), m_number("pid", call->pid),
                        m_seconds("start", call->start_ns), m_seconds("duration", call->duration_ns),

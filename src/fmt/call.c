@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 
-_Static_assert(sizeof(struct call_info) == 16, "an index into call_table is a shift");
+_Static_assert(sizeof(struct call_info) == 8, "an index into call_table is a shift");
 
 static const char *const layer_names[LAYER_COUNT] = {
     [LAYER_POSIX] = "posix",     [LAYER_STDIO] = "stdio",   [LAYER_MPIIO] = "mpiio", [LAYER_HDF5] = "hdf5",
@@ -34,7 +34,7 @@ int call_layer_find(const char *name) { return find(layer_names, LAYER_COUNT, na
 int call_class_find(const char *name) { return find(class_names, CLASS_COUNT, name); }
 
 static bool has_name(unsigned id, const char *name) {
-    return id < call_table_len && call_table[id].name && strcmp(call_table[id].name, name) == 0;
+    return id < call_table_len && call_names[id] && strcmp(call_names[id], name) == 0;
 }
 
 uint16_t call_find(const char *name, unsigned hint) {

@@ -120,9 +120,8 @@ enum call_sizing { SIZING_NONE, SIZING_SET, SIZING_FILL };
 // What a call must find under its name, or makes there.
 enum call_subject { SUBJECT_ANY, SUBJECT_DIRECTORY, SUBJECT_LINK };
 
-// 16 bytes: the recorder indexes the table in its fast path.
+// 8 bytes: the recorder indexes the table in its fast path.
 struct call_info {
-    const char *name; // canonical: the plain libc or MPI name; NULL for an id that is not in use
     uint8_t layer;
     uint8_t class;
     uint8_t traits;
@@ -142,6 +141,9 @@ int call_class_find(const char *name);
 // build does not know: it has no name and no traits.
 extern const struct call_info call_table[];
 extern const unsigned call_table_len;
+// The plain libc or MPI name of each; NULL for an id that is not in use. The recorder does without: a table of
+// addresses must be relocated in every process that loads it.
+extern const char *const call_names[];
 
 // This build's id of the call with that name; 0 if there is none. Other code keeps the id: this is the only place where
 // names of calls are compared. `hint` is where the name probably is.

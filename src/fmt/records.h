@@ -421,7 +421,7 @@ enum untied_reason {
     UNTIED_LATE = 6,       // it went on after the call above it had returned
     UNTIED_UNFINISHED = 7, // it, or the call above it, had not returned when the recording ended
     UNTIED_LOST = 8,       // the record of the call above it is missing
-    UNTIED_RECORDER = 9,   // the recorder's own: it asks what a file is
+    UNTIED_RECORDER = 9,   // the recorder's own question what a file is; in older logs
     UNTIED_CLOCK = 10,     // of a server whose clock could not be aligned
     UNTIED_NAMESPACE = 11, // on a file of the job, which has processes whose thread ids are of another PID namespace
     UNTIED_REASONS

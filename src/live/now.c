@@ -27,7 +27,7 @@ static bool read_thread(uint32_t pid, const char *tid, char call[32], char file[
     if (!io_first_line(path, line, sizeof line) || !isdigit((unsigned char)line[0])) return false;
     const struct call_number *row = find(strtol(line, &after, 10));
     if (!row) return false;
-    snprintf(call, 32, "%s", call_table[row->call].name);
+    snprintf(call, 32, "%s", call_names[row->call]);
     file[0] = 0;
     if (!row->on_descriptor) return true;
     snprintf(path, sizeof path, "/proc/%u/fd/%ld", pid, strtol(after, NULL, 16));

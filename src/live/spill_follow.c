@@ -220,10 +220,11 @@ static uint64_t busy_units(const struct stream_event *event, const struct call_i
 }
 
 static void add_event(struct live *live, struct live_process *process, const struct stream_event *event) {
-    const struct call_info *call = &call_table[event->call < call_table_len ? event->call : 0];
+    unsigned id = event->call < call_table_len ? event->call : 0;
+    const struct call_info *call = &call_table[id];
     if (event->parent_number == STREAM_NO_PARENT) {
         if (!process->header.counts_all) process->io_units += busy_units(event, call);
-        if (call->name) note_slow(live, process, event);
+        if (call_names[id]) note_slow(live, process, event);
     }
     if (process->header.counts_all || (call->layer != LAYER_POSIX && call->layer != LAYER_STDIO)) return;
     struct live_sums sums = {.calls = 1};

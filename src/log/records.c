@@ -490,9 +490,9 @@ static int link_calls(struct log *log) {
     RETURN_IF(!log->call_by_id || !log->traits || !log->call_seen || !own, -ENOMEM);
     for (uint32_t id = 0; id < log->call_ids; id++) {
         log->call_by_id[id] = &log->unknown_call;
-        if (id >= call_table_len || !call_table[id].name) continue;
+        if (id >= call_table_len || !call_names[id]) continue;
         const struct call_info *info = &call_table[id];
-        own[id] = (struct log_call){id, id, info->name, info->layer, info->class, info->traits};
+        own[id] = (struct log_call){id, id, call_names[id], info->layer, info->class, info->traits};
         log->call_by_id[id] = &own[id];
         log->traits[id] = info->traits;
     }

@@ -64,7 +64,7 @@ static int add_kind(struct making *m, enum action action) {
                   : benchmark->mpiio    ? actions[action].mpi
                                         : actions[action].posix;
     const char *flags = benchmark->mpiio ? actions[action].mpi_flags : actions[action].posix_flags;
-    struct op_kind kind = {.call = call_table[id].name,
+    struct op_kind kind = {.call = call_names[id],
                            .call_id = id,
                            .layer = call_table[id].layer,
                            .class = call_table[id].class,

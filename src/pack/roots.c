@@ -145,7 +145,6 @@ static int add_root(struct pack *pack, struct pack_probe *probe, uint64_t index,
         .tid = record->tid,
         .host = probe->host,
         .class = call_table[stack->call[0][record->operation]].class,
-        .asks_status = record->operation == PROBE_fstat || record->operation == PROBE_stat, // of an open file, too
         .is_over = record->end_ns != 0,
     };
     return array_push(stack->root, stack->root_count, root);

@@ -56,7 +56,6 @@ struct pack_root {
     uint32_t host; // of its client
     uint32_t tid;
     uint8_t class;    // enum call_class
-    bool asks_status; // outside of the program's calls, only the recorder does
     bool is_over;     // it returned
     uint8_t reason;   // enum untied_reason without a cause, or 0: it is not the job's
     struct pack_cause cause;

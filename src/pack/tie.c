@@ -265,7 +265,7 @@ static enum untied_reason why_untied(const struct pack *pack, const struct pack_
         if (!lived(pack, process, root->start_ns)) continue;
         if (!root->is_over) return UNTIED_UNFINISHED;
         bool is_after = process->spill.header.exit && root->start_ns >= recorder_end_ns(process) - SLACK_NS;
-        return is_after ? UNTIED_AFTER_END : root->asks_status && on_file ? UNTIED_RECORDER : UNTIED_NO_CALL;
+        return is_after ? UNTIED_AFTER_END : UNTIED_NO_CALL;
     }
     if (!on_file) return UNTIED_NONE;
     if (!root->is_over) return UNTIED_UNFINISHED;

@@ -50,7 +50,7 @@ static void add_event(struct chunk_facts *facts, const struct stream_event *even
 
 // A call's record comes before its first event, so that a log that is cut off has the names.
 static void write_call_once(struct pack *pack, uint32_t id) {
-    if (id < call_table_len && !pack->call_written[id] && call_table[id].name) pack_write_call(pack, id);
+    if (id < call_table_len && !pack->call_written[id] && call_names[id]) pack_write_call(pack, id);
 }
 
 // Only good events go into the log: a damaged chunk ends before the first bad one. With a process, its events may have

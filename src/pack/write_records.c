@@ -10,7 +10,7 @@ void pack_write_call(struct pack *pack, uint32_t id) {
     const struct call_info *call = &call_table[id];
     struct fields_out *out = log_writer_begin(&pack->writer, RECORD_CALL, CALL_ROOM);
     fields_number(out, CALL_ID, id);
-    fields_string(out, CALL_NAME, call->name);
+    fields_string(out, CALL_NAME, call_names[id]);
     fields_number(out, CALL_LAYER, call->layer);
     fields_number(out, CALL_CLASS, call->class);
     fields_number(out, CALL_TRAITS, call->traits);

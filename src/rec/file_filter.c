@@ -8,18 +8,29 @@
 #include "rec/fixed_text.h"
 #include "rec/recorder.h"
 
+// What is behind the start of a name; NULL if it starts otherwise, which one of the first bytes mostly shows.
+static const char *behind(const char *name, const char *start) {
+    for (; *start; name++, start++) {
+        if (*name != *start) return NULL;
+    }
+    return name;
+}
+
+static bool starts_with(const char *name, const char *start) { return behind(name, start); }
+
 static bool is_under(const char *name, const char *directory) {
-    if (name[1] != directory[1]) return false; // both start with a slash; this decides most pairs
-    size_t len = strlen(directory);
-    return strncmp(name, directory, len) == 0 && (name[len] == '/' || !name[len]);
+    const char *rest = behind(name, directory);
+    return rest && (*rest == '/' || !*rest);
 }
 
 static bool is_system_file(const char *name) {
     static const char *const out[] = {"/proc", "/sys", "/usr",  "/etc", "/bin",     "/sbin",    "/boot",
                                       "/run",  "/dev", "/snap", "/nix", "/var/lib", "/var/run", "/var/cache"};
     static const char *const in[] = {"/dev/shm", "/run/user", "/run/media", "/run/shm"};
-    if (strncmp(name, "/lib", 4) == 0) {
-        return name[4 + strspn(name + 4, "x0123456789")] == '/' || !name[4 + strspn(name + 4, "x0123456789")];
+    const char *rest = behind(name, "/lib");
+    if (rest) {
+        rest += strspn(rest, "x0123456789");
+        return *rest == '/' || !*rest;
     }
     for (size_t i = 0; i < sizeof in / sizeof *in; i++) {
         if (is_under(name, in[i])) return false;
@@ -29,8 +40,6 @@ static bool is_system_file(const char *name) {
     }
     return false;
 }
-
-static bool starts_with(const char *name, const char *start) { return strncmp(name, start, strlen(start)) == 0; }
 
 // Whether a name is ".HOST.UID", with or without the domain of the host.
 static bool names_host_and_user(const char *name) {
@@ -64,15 +73,16 @@ static bool is_session_folder(const char *name) {
 static bool is_transport_file(const char *name) {
     static const char *const shared[] = {"ucx_",      "mpich_shar_tmp", "vader_segment.", "open_mpi.", "sm_segment.",
                                          "psm2_shm.", "ompi.",          "osc_rdma.",      "osc_sm."};
-    static const char memory[] = "/dev/shm/";
-    bool in_memory = starts_with(name, memory);
+    const char *in_memory = behind(name, "/dev/shm/"), *last;
     for (size_t i = 0; in_memory && i < sizeof shared / sizeof *shared; i++) {
-        if (starts_with(name + sizeof memory - 1, shared[i])) return true;
+        if (starts_with(in_memory, shared[i])) return true;
     }
-    for (const char *slash = name; slash; slash = strchr(slash + 1, '/')) {
-        if (is_session_folder(slash + 1) || strcmp(slash + 1, "ucx.conf") == 0) return true;
+    for (const char *at = last = name; *at; at++) {
+        if (*at != '/') continue;
+        last = at + 1;
+        if (is_session_folder(last)) return true;
     }
-    return false;
+    return strcmp(last, "ucx.conf") == 0;
 }
 
 static bool matches_any(const char *const *patterns, const char *name) {

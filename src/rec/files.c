@@ -301,14 +301,33 @@ static bool is_past_cap(const char *name, size_t len) {
            atomic_load(&full_since) == recorder.generation + 1;
 }
 
+static struct key key_of(const char *name, size_t len) {
+    return (struct key){name, len, hash_name(name, len), FILE_ITSELF};
+}
+
+static struct file *find_entry(const struct key *key) {
+    return find(atomic_load_explicit(head_of(key), memory_order_acquire), key);
+}
+
+static struct file *make_entry(const struct key *key) {
+    if (!is_past_cap(key->name, key->len)) return find_or_make(key);
+    size_t path_len = strnlen(key->name, key->len);
+    enum file_kind kind = path_len < key->len ? FILE_OTHER_OBJECTS : FILE_OTHERS;
+    return count_member(group_of(key->name, path_len, kind, true), key->name, path_len, key->hash);
+}
+
 struct file *files_entry(const char *name, size_t len) {
-    struct key key = {name, len, hash_name(name, len), FILE_ITSELF};
-    struct file *file = find(atomic_load_explicit(head_of(&key), memory_order_acquire), &key);
-    if (file) return file;
-    if (!is_past_cap(name, len)) return find_or_make(&key);
-    size_t path_len = strnlen(name, len);
-    enum file_kind kind = path_len < len ? FILE_OTHER_OBJECTS : FILE_OTHERS;
-    return count_member(group_of(name, path_len, kind, true), name, path_len, key.hash);
+    struct key key = key_of(name, len);
+    struct file *file = find_entry(&key);
+    return file ? file : make_entry(&key);
+}
+
+// What is left out has no entry.
+struct file *files_wanted(const char *name, size_t len, bool *left_out) {
+    struct key key = key_of(name, len);
+    struct file *file = find_entry(&key);
+    *left_out = !file && files_is_left_out(name);
+    return file || *left_out ? file : make_entry(&key);
 }
 
 struct file *files_stand_in(struct file *file) {

@@ -65,6 +65,8 @@ bool files_is_left_out(const char *name);
 
 // The entry for a name, made if it is new; after the file cap that of its directory. NULL without memory.
 struct file *files_entry(const char *name, size_t len);
+// The same, unless the file is left out.
+struct file *files_wanted(const char *name, size_t len, bool *left_out);
 // There is no room for counters of further files: from here on their directories have entries.
 void files_are_full(void);
 // The entry that has counters in place of this one: of its directory, of one above, or of all. NULL: there is none.

@@ -158,8 +158,9 @@ static struct file *linked_file(int fd, enum left_out *why) {
     *why = LEFT_OUT_OTHER;
     if (!name) return NULL;
     size_t len = link_name(fd, name);
-    if (len && files_is_left_out(name)) *why = LEFT_OUT_EXCLUDED;
-    struct file *file = len && *why != LEFT_OUT_EXCLUDED ? files_entry(name, len) : NULL;
+    bool left_out = false;
+    struct file *file = len ? files_wanted(name, len, &left_out) : NULL;
+    if (left_out) *why = LEFT_OUT_EXCLUDED;
     files_return_buffer();
     return file;
 }

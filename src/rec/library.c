@@ -7,24 +7,26 @@
 #include "rec/memory.h"
 #include "rec/real.h"
 #include "rec/shims.h"
+#include "rec/symbols.h"
 
-#define NAME(name) #name,
-static const char *const hdf5_names[] = {HDF5_FUNCTIONS(NAME)};
-static const char *const netcdf_names[] = {NETCDF_FUNCTIONS(NAME)};
-static const char *const pnetcdf_names[] = {PNETCDF_FUNCTIONS(NAME)};
-#undef NAME
+static const char hdf5_names[] = HDF5_FUNCTIONS(SYMBOLS_NAME);
+static const char netcdf_names[] = NETCDF_FUNCTIONS(SYMBOLS_NAME);
+static const char pnetcdf_names[] = PNETCDF_FUNCTIONS(SYMBOLS_NAME);
 
-#define LENGTH(list) (sizeof(list) / sizeof *(list))
+#define ONE(name) +1
+enum { HDF5_COUNT = HDF5_FUNCTIONS(ONE), NETCDF_COUNT = NETCDF_FUNCTIONS(ONE), PNETCDF_COUNT = PNETCDF_FUNCTIONS(ONE) };
+#undef ONE
+
 static const struct kind {
     unsigned layer;
     const char *landmark; // every library of the kind defines it
-    const char *const *name;
-    size_t names;
+    const char *names;
+    size_t count;
     void (*start)(struct library *library); // sets the state
 } kinds[LIBRARY_KINDS] = {
-    [LIBRARY_HDF5] = {LAYER_HDF5, "H5get_libversion", hdf5_names, LENGTH(hdf5_names), hdf5_start},
-    [LIBRARY_NETCDF] = {LAYER_NETCDF, "nc_inq_libvers", netcdf_names, LENGTH(netcdf_names), nc_start},
-    [LIBRARY_PNETCDF] = {LAYER_PNETCDF, "ncmpi_inq_libvers", pnetcdf_names, LENGTH(pnetcdf_names), nc_start},
+    [LIBRARY_HDF5] = {LAYER_HDF5, "H5get_libversion", hdf5_names, HDF5_COUNT, hdf5_start},
+    [LIBRARY_NETCDF] = {LAYER_NETCDF, "nc_inq_libvers", netcdf_names, NETCDF_COUNT, nc_start},
+    [LIBRARY_PNETCDF] = {LAYER_PNETCDF, "ncmpi_inq_libvers", pnetcdf_names, PNETCDF_COUNT, nc_start},
 };
 
 const struct library_caller *_Atomic library_callers[LIBRARY_KINDS];
@@ -149,15 +151,15 @@ static const struct link_map *bound_to(enum library_kind kind, const struct link
 static long missing(void) { return -1; }
 
 static struct library *make(enum library_kind kind, const struct link_map *map) {
-    struct library *library = memory_alloc(sizeof *library + kinds[kind].names * sizeof library->function[0]);
+    struct library *library = memory_alloc(sizeof *library + kinds[kind].count * sizeof library->function[0]);
     if (!library) return NULL;
     *library = (struct library){.map = map, .layer = kinds[kind].layer};
     // Another preloaded library may stand between this one and the only library.
     bool is_only = real_only(kinds[kind].landmark);
-    for (size_t i = 0; i < kinds[kind].names; i++) {
-        const char *name = kinds[kind].name[i];
+    void **function = library->function;
+    for (const char *name = kinds[kind].names; *name; name = symbols_next_name(name), function++) {
         void *found = is_only ? real_next(name, NULL) : real_in(map, name);
-        library->function[i] = found ? found : (void *)missing;
+        *function = found ? found : (void *)missing;
     }
     return library;
 }
@@ -190,14 +192,14 @@ static struct library *get(enum library_kind kind, const struct link_map *map) {
 // For a program that has weak references to functions of a library which it does not load, or a library of another kind
 // with functions of the same names; and for want of memory.
 static struct library *get_absent(enum library_kind kind, const char *name) {
-    enum { MOST_NAMES = LENGTH(pnetcdf_names) };
-    _Static_assert(MOST_NAMES >= LENGTH(hdf5_names) && MOST_NAMES >= LENGTH(netcdf_names), "room for all names");
-    static void *room[LIBRARY_KINDS][sizeof(struct library) / sizeof(void *) + MOST_NAMES];
+    _Static_assert(PNETCDF_COUNT >= HDF5_COUNT && PNETCDF_COUNT >= NETCDF_COUNT, "room for all names");
+    static void *room[LIBRARY_KINDS][sizeof(struct library) / sizeof(void *) + PNETCDF_COUNT];
     struct library *absent = (struct library *)room[kind];
-    for (size_t i = 0; i < kinds[kind].names; i++) {
-        if (strcmp(kinds[kind].name[i], name)) continue;
+    void **function = absent->function;
+    for (const char *at = kinds[kind].names; *at; at = symbols_next_name(at), function++) {
+        if (strcmp(at, name)) continue;
         void *found = real_next(name, NULL);
-        absent->function[i] = found ? found : (void *)missing;
+        *function = found ? found : (void *)missing;
     }
     return absent;
 }
@@ -266,8 +268,8 @@ SHIM(int, dlclose, void *handle) {
 
 static int kind_of(const char *name) {
     for (unsigned kind = 0; kind < LIBRARY_KINDS; kind++) {
-        for (size_t i = 0; i < kinds[kind].names; i++) {
-            if (!strcmp(kinds[kind].name[i], name)) return (int)kind;
+        for (const char *at = kinds[kind].names; *at; at = symbols_next_name(at)) {
+            if (!strcmp(at, name)) return (int)kind;
         }
     }
     return -1;

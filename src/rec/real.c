@@ -19,13 +19,16 @@ static const struct link_map *own_map(void) {
     return own;
 }
 
-void *real_in(const struct link_map *object, const char *name) {
-    return symbols_find(object, name, symbols_hash(name));
+static void *find_in(const struct link_map *object, const char *name, uint32_t hash) {
+    const struct symbols in = symbols_of(object);
+    return symbols_find(&in, name, hash);
 }
+
+void *real_in(const struct link_map *object, const char *name) { return find_in(object, name, symbols_hash(name)); }
 
 void *real_own(const char *name) {
     const struct link_map *own = own_map();
-    return own ? symbols_find(own, name, symbols_hash(name)) : NULL;
+    return own ? real_in(own, name) : NULL;
 }
 
 // Looks up a function in the objects that were loaded after `before`.
@@ -33,7 +36,7 @@ static void *lookup_behind(const struct link_map *before, const char *name, uint
                            const struct link_map **object) {
     void *found = NULL;
     for (const struct link_map *map = before ? before->l_next : NULL; map && !found; map = map->l_next) {
-        found = symbols_find(map, name, hash);
+        found = find_in(map, name, hash);
         if (found && object) *object = map;
     }
     return found;
@@ -50,13 +53,32 @@ void *real_only(const char *name) {
     return found && !lookup_behind(object, name, hash, NULL) ? found : NULL;
 }
 
+// The names of `real`, in its order. Those of libraries that may come later begin with a minus.
+enum { FUNCTIONS = sizeof real / sizeof(void *), LATE = '-' };
+#define LATE_NAME(name) "-" SYMBOLS_NAME(name)
+static const char names[] = REAL_FUNCTIONS(SYMBOLS_NAME, LATE_NAME);
+_Static_assert(sizeof names <= UINT16_MAX, "struct wanted has a place in it");
+
+struct wanted {
+    uint16_t name; // place in `names`
+    uint32_t hash;
+};
+
+static void resolve_in(const struct link_map *object, const struct wanted wanted[FUNCTIONS]) {
+    const struct symbols in = symbols_of(object);
+    void **slot = (void **)&real;
+    for (unsigned i = 0; i < FUNCTIONS; i++) {
+        const char *name = names + wanted[i].name;
+        if (!slot[i] && *name != LATE) slot[i] = symbols_find(&in, name, wanted[i].hash);
+    }
+}
+
 bool real_resolve(void) {
     const struct link_map *own = own_map();
-#define FIND(name) *(void **)&real.name = lookup_behind(own, #name, symbols_hash(#name), NULL);
-#define SKIP(name)
-    REAL_FUNCTIONS(FIND, SKIP)
-#undef FIND
-#undef SKIP
+    struct wanted wanted[FUNCTIONS], *next = wanted;
+    for (const char *name = names; *name; name = symbols_next_name(name))
+        *next++ = (struct wanted){(uint16_t)(name - names), symbols_hash(name)};
+    for (const struct link_map *map = own ? own->l_next : NULL; map; map = map->l_next) resolve_in(map, wanted);
     // /etc/ld.so.preload reaches programs that gain rights by their start, and these must not do what variables say.
     return !getauxval(AT_SECURE);
 }
@@ -76,21 +98,11 @@ void *real_find_late(void **slot, const char *name) {
 }
 
 bool real_is(const char *name, const void *function) {
-    static const struct {
-        const char *name;
-        void **slot;
-        bool late;
-    } rows[] = {
-#define ROW(name) {#name, (void **)&real.name, false},
-#define LATE_ROW(name) {#name, (void **)&real.name, true},
-        REAL_FUNCTIONS(ROW, LATE_ROW)
-#undef ROW
-#undef LATE_ROW
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (!symbols_same(rows[i].name, name)) continue;
-        if (rows[i].late && !*rows[i].slot) real_find_late(rows[i].slot, name);
-        return *rows[i].slot == function;
+    void **slot = (void **)&real;
+    for (const char *at = names; *at; at = symbols_next_name(at), slot++) {
+        if (!symbols_same(at + (*at == LATE), name)) continue;
+        if (*at == LATE && !*slot) real_find_late(slot, name);
+        return *slot == function;
     }
     return false;
 }

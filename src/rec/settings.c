@@ -26,7 +26,7 @@ char **recorder_environment(void) {
 char *recorder_variable(const char *name) {
     size_t len = strlen(name);
     for (char **at = recorder_environment(); *at; at++) {
-        if (strncmp(*at, name, len) == 0 && (*at)[len] == '=') return *at + len + 1;
+        if (**at == *name && strncmp(*at, name, len) == 0 && (*at)[len] == '=') return *at + len + 1;
     }
     return NULL;
 }

@@ -8,11 +8,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-uint32_t symbols_hash(const char *name);
+// The tables of an object.
+struct symbols {
+    ElfW(Addr) base;
+    const ElfW(Sym) * symbol;
+    const char *text;
+    const uint32_t *hash; // DT_GNU_HASH
+    const ElfW(Half) * version;
+};
 
-// The default version of a function of the object, from its hash table; NULL if it has none. Of the object only l_addr
-// and l_ld are used.
-void *symbols_find(const struct link_map *map, const char *name, uint32_t hash);
+// Only l_addr and l_ld are used.
+struct symbols symbols_of(const struct link_map *map);
+uint32_t symbols_hash(const char *name);
+// The default version of a function; NULL if the object has none.
+void *symbols_find(const struct symbols *in, const char *name, uint32_t hash);
+
+// Lists of names are one text, in which each ends with a zero byte and the last one is empty: an array of addresses
+// would have to be relocated in every process.
+#define SYMBOLS_NAME(name) #name "\0"
+static inline const char *symbols_next_name(const char *name) {
+    while (*name) name++;
+    return name + 1;
+}
 
 // strcmp cannot be used: that of a sanitizer may not be called before it has found libc's.
 static inline bool symbols_same(const char *a, const char *b) {

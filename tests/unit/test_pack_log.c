@@ -38,7 +38,7 @@ struct contents {
 
 static uint32_t call_named(const char *name) {
     for (uint32_t id = 1; id < call_table_len; id++) {
-        if (call_table[id].name && !strcmp(call_table[id].name, name)) return id;
+        if (call_names[id] && !strcmp(call_names[id], name)) return id;
     }
     fail_msg("no call %s", name);
     return 0;

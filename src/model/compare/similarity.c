@@ -40,7 +40,7 @@ struct entries {
 // Returns the call that a replay uses for this one: one interface for all asynchronous transfers, calls that name a
 // stream for standard input and output, open for temporary files. The comparison treats both calls as the same.
 static const char *replayed_call(const struct op_kind *kind) {
-    return kind->call_id ? call_table[call_table[kind->call_id].replayed_as].name : kind->call;
+    return kind->call_id ? call_names[call_table[kind->call_id].replayed_as] : kind->call;
 }
 
 static int add_entry(const struct model_step *step, void *context) {

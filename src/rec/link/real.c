@@ -79,7 +79,8 @@ EXPORT const struct mpi_core *ioseer_link_core(const void *pmpi_init) {
     struct link_map map = {0};
     if (!has_preload(&map)) return recorder_thread() ? ioseer_core() : NULL;
     const struct mpi_core *(*core)(void) = NULL;
-    *(void **)&core = symbols_find(&map, MPI_CORE_SYMBOL, symbols_hash(MPI_CORE_SYMBOL));
-    if (!core || symbols_find(&map, "PMPI_Init", symbols_hash("PMPI_Init")) == pmpi_init) return NULL;
+    const struct symbols in = symbols_of(&map);
+    *(void **)&core = symbols_find(&in, MPI_CORE_SYMBOL, symbols_hash(MPI_CORE_SYMBOL));
+    if (!core || symbols_find(&in, "PMPI_Init", symbols_hash("PMPI_Init")) == pmpi_init) return NULL;
     return mpi_same_build(&core()->build) && core()->thread() ? core() : NULL;
 }

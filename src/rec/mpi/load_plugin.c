@@ -7,13 +7,10 @@
 #include "rec/fixed_text.h"
 #include "rec/real.h"
 #include "rec/recorder.h"
+#include "rec/symbols.h"
 #include "reduce/run.h"
 
-static const char *const slot_names[MPI_SLOTS] = {
-#define MPI_NAME(name) #name,
-    MPI_NAMES(MPI_NAME)
-#undef MPI_NAME
-};
+static const char slot_names[] = MPI_NAMES(SYMBOLS_NAME);
 static void *real_functions[MPI_SLOTS];
 static void *mpi_library; // dlopen's handle of the object that defines MPI
 static struct mpi_core core;
@@ -72,7 +69,8 @@ static void *const *open_plugin(void) {
 static void fill_slots(void) {
     struct thread *thread = recorder_thread(); // sets `real`
     mpi_library = open_library();
-    for (unsigned i = 0; i < MPI_SLOTS; i++) real_functions[i] = real_next(slot_names[i], NULL);
+    void **function = real_functions;
+    for (const char *name = slot_names; *name; name = symbols_next_name(name)) *function++ = real_next(name, NULL);
     void *const *shims = thread && recorder.library && mpi_library ? open_plugin() : NULL;
     for (unsigned i = 0; i < MPI_SLOTS; i++) {
         void *target = shims && shims[i] && real_functions[i] ? shims[i] : real_functions[i];
@@ -100,8 +98,9 @@ void *mpi_resolve(unsigned slot) {
 bool mpi_is_real(const char *name, const void *function) {
     if (!mpi_is_here()) return false;
     fill_slots_once();
-    for (unsigned i = 0; i < MPI_SLOTS; i++) {
-        if (strcmp(slot_names[i], name) == 0) return real_functions[i] == function;
+    void *const *real_function = real_functions;
+    for (const char *at = slot_names; *at; at = symbols_next_name(at), real_function++) {
+        if (strcmp(at, name) == 0) return *real_function == function;
     }
     return false;
 }

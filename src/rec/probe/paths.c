@@ -37,8 +37,8 @@ struct file *probe_file(int dirfd, const char *path, bool *left_out) {
     *left_out = false;
     if (!name) return NULL;
     size_t len = files_absolute(name, dirfd, path);
-    *left_out = len && (current_thread->in_mpi_setup || files_is_left_out(name));
-    struct file *file = len && !*left_out ? files_entry(name, len) : NULL;
+    *left_out = len && current_thread->in_mpi_setup;
+    struct file *file = len && !*left_out ? files_wanted(name, len, left_out) : NULL;
     files_return_buffer();
     return file;
 }

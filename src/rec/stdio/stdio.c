@@ -2,7 +2,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
+
+#include "rec/asking.h"
 
 // Bits of FILE._flags, fixed by glibc's ABI.
 enum { FLAG_NO_READS = 0x4, FLAG_EOF = 0x10, FLAG_ERROR = 0x20, FLAG_IN_BACKUP = 0x100 };
@@ -49,8 +50,8 @@ static void kernel_wrote(struct probe *p, uint64_t bytes) {
 }
 
 // Asks the kernel, for streams whose descriptor is shared or appends, and after a refill of the read buffer.
-static void ask_position(struct handle *handle, int fd) {
-    long now = cpu_syscall(SYS_lseek, fd, 0, SEEK_CUR);
+static void note_position(struct handle *handle, int fd) {
+    long now = ask_position(fd);
     if (now >= 0) atomic_store_explicit(&handle->position, (uint64_t)now, memory_order_relaxed);
 }
 
@@ -76,7 +77,7 @@ static void catch_up_after_flush(struct probe *p, FILE *stream, uint64_t positio
     uint64_t end_before = position + pending_before;
     uint64_t put = pending;
     kernel_wrote(p, pending_before);
-    ask_position(p->handle, stream->_fileno);
+    note_position(p->handle, stream->_fileno);
     uint64_t now = position_of(p->handle);
     if (position_is_ours(p->handle) && now > end_before) {
         *kernel_bytes(p, 1) += now - end_before;
@@ -90,7 +91,7 @@ static void catch_up_after_flush(struct probe *p, FILE *stream, uint64_t positio
 static void catch_up(struct probe *p, FILE *stream) {
     struct handle *handle = p->handle;
     if (handle->stream != stream) {
-        if (!position_is_ours(handle) || !handle->stream) ask_position(handle, stream->_fileno);
+        if (!position_is_ours(handle) || !handle->stream) note_position(handle, stream->_fileno);
         return;
     }
     uint64_t position = position_of(handle);
@@ -193,9 +194,9 @@ static void tally_left_out(struct probe *p, FILE *stream, bool writes, ssize_t m
 static void guess_position(struct probe *p, int fd) {
     struct stat data;
     if (!(p->handle->flags & HANDLE_APPEND)) {
-        ask_position(p->handle, fd);
+        note_position(p->handle, fd);
         move_position(p->handle, -(int64_t)p->left);
-    } else if (cpu_syscall(SYS_fstat, fd, &data) == 0) {
+    } else if (ask_stat(fd, &data) == 0) {
         atomic_store_explicit(&p->handle->position, (uint64_t)data.st_size, memory_order_relaxed);
     }
 }
@@ -220,7 +221,7 @@ void leave_stdio_write(struct probe *p, uint32_t call, FILE *stream, ssize_t ask
     if (written > 0) {
         kernel_wrote(p, (uint64_t)written);
         if (!position_is_ours(handle)) {
-            ask_position(handle, stream->_fileno);
+            note_position(handle, stream->_fileno);
             uint64_t now = position_of(handle);
             offset = now + bytes_pending(stream) - (uint64_t)moved;
         }
@@ -250,7 +251,7 @@ void leave_stdio_read(struct probe *p, uint32_t call, FILE *stream, ssize_t aske
     uint64_t position = position_of(handle);
     uint64_t offset = position - p->left;
     if (!from_buffer(p, stream, moved)) {
-        ask_position(handle, stream->_fileno);
+        note_position(handle, stream->_fileno);
         uint64_t now = position_of(handle);
         if (!(handle->flags & HANDLE_SHARED) && now > position) *kernel_bytes(p, 0) += now - position;
         int64_t difference = (int64_t)(now - bytes_left(stream)) - (int64_t)offset;
@@ -280,7 +281,7 @@ void leave_stdio_open(struct probe *p, uint32_t call, const char *path, const ch
     leave_open(p, call, AT_FDCWD, path, mode_flags(mode), 0666, result ? result->_fileno : -1);
     struct handle *handle = p->handle;
     if (!result || !handle || !handle->file) return;
-    ask_position(handle, result->_fileno);
+    note_position(handle, result->_fileno);
     remember(handle, result);
 }
 
@@ -335,7 +336,7 @@ void leave_stdio_seek(struct probe *p, uint32_t call, FILE *stream, int result) 
     }
     uint64_t old_end = position_of(handle) + p->pending;
     kernel_wrote(p, p->pending - (bytes_pending(stream) < p->pending ? bytes_pending(stream) : p->pending));
-    ask_position(handle, stream->_fileno);
+    note_position(handle, stream->_fileno);
     uint64_t now = position_of(handle);
     uint64_t logical = now - bytes_left(stream) + bytes_pending(stream);
     if (seek_refilled(p, stream, old_end, logical))
@@ -362,7 +363,7 @@ void leave_stdio_flush(struct probe *p, uint32_t call, FILE *stream, int result)
     }
     kernel_wrote(p, flushed);
     if (p->left && !bytes_left(stream)) move_position(handle, -(int64_t)p->left); // a flushed reader seeks back
-    if (!position_is_ours(handle)) ask_position(handle, stream->_fileno);
+    if (!position_is_ours(handle)) note_position(handle, stream->_fileno);
     remember(handle, stream);
     stdio_unlock(p);
     probe_emit(p, call, result, error, end);

@@ -37,26 +37,7 @@ long asking_number(const char *path, const char *label, int base) {
     return at ? strtol(at + strlen(label), NULL, base) : -1;
 }
 
-// From what the kernel remembers: the server of the file system may be a followed process, which waits for the tracer.
-long ask_stat(int fd, struct stat *data) {
-    struct statx known;
-    struct ask_path path = ask_path_of_fd("/fd/", fd);
-    long code = cpu_syscall(SYS_statx, AT_FDCWD, path.text, AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &known);
-    if (code < 0) return code;
-    *data = (struct stat){
-        .st_dev = makedev(known.stx_dev_major, known.stx_dev_minor),
-        .st_ino = known.stx_ino,
-        .st_mode = known.stx_mode,
-        .st_nlink = known.stx_nlink,
-        .st_uid = known.stx_uid,
-        .st_gid = known.stx_gid,
-        .st_rdev = makedev(known.stx_rdev_major, known.stx_rdev_minor),
-        .st_size = (off_t)known.stx_size,
-        .st_blksize = known.stx_blksize,
-        .st_blocks = (blkcnt_t)known.stx_blocks,
-    };
-    return 0;
-}
+long ask_stat(int fd, struct stat *data) { return ask_known(AT_FDCWD, ask_path_of_fd("/fd/", fd).text, data); }
 
 long ask_position(int fd) { return asking_number(ask_path_of_fd("/fdinfo/", fd).text, "pos:", 10); }
 
