@@ -72,8 +72,10 @@ def example(name, build, folder, *options):
 
 
 def compile_job(place, source, folder):
-    """This project's own sources: some 150 compilations, each a handful of processes."""
-    subprocess.run(['meson', 'setup', folder, source], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    """This project's own sources: some 150 compilations, each a handful of processes. With a compiler that is named, meson
+    puts no cache in front of it."""
+    subprocess.run(['meson', 'setup', folder, source], check=True, env={**os.environ, 'CC': 'cc'}, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
     targets = ['src/log/liblog.a', 'src/pack/libpack.a']
     clean = ['ninja', '-C', folder, '-t', 'clean', *targets]
     return Job(place, 'ninja, C compiler', ['ninja', '-C', folder, '-j2', *targets],
