@@ -498,7 +498,7 @@ static void put_all(struct fields_out *out, uint32_t process, const struct spill
     if (process) fields_number(out, COUNTERS_PROCESS, process);
     if (entry->file) fields_number(out, COUNTERS_FILE, entry->file);
     fields_number(out, COUNTERS_LAYER, entry->layer);
-    if (ranks) counters_put_ranks(out, ranks);
+    if (ranks) counters_put_ranks(out, &entry->counters, ranks);
     put_common(out, COUNTERS_SIZES, &entry->counters.sizes);
     put_common(out, COUNTERS_STRIDES, &entry->counters.strides);
     uint64_t values[COUNTER_COUNT], same = 0;
@@ -554,6 +554,7 @@ int counters_get(struct fields_in body, uint32_t *process, struct spill_counters
         case COUNTERS_SIZES: FORWARD(get_common(&field, &entry->counters.sizes)); break;
         case COUNTERS_STRIDES: FORWARD(get_common(&field, &entry->counters.strides)); break;
         case COUNTERS_SAME: same = field.number; break;
+        case COUNTERS_OLD_RANKS:
         case COUNTERS_RANKS: is_reduced = true; break;
         default:
             if (field.key < COUNTERS_FIRST || field.key >= COUNTERS_FIRST + COUNTER_COUNT) break;

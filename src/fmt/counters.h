@@ -337,9 +337,10 @@ enum counters_key {
     COUNTERS_LAYER = 3,
     COUNTERS_SIZES = 4, // bytes: varint value, varint count, and so on
     COUNTERS_STRIDES = 5,
-    COUNTERS_SAME = 6,  // one bit per counter that is not written because another has the same value (counters.c)
-    COUNTERS_RANKS = 7, // without a process: whose counters these are (counters_ranks.c)
-    COUNTERS_FIRST = 16 // + enum counter
+    COUNTERS_SAME = 6,      // one bit per counter that is not written because another has the same value (counters.c)
+    COUNTERS_OLD_RANKS = 7, // older logs only: the next in another form
+    COUNTERS_RANKS = 8,     // without a process: whose counters these are (counters_ranks.c)
+    COUNTERS_FIRST = 16     // + enum counter
 };
 
 enum { COUNTERS_MAX_RECORD = 4096 }; // bytes that suffice for one
@@ -350,5 +351,5 @@ void counters_put_reduced(struct fields_out *out, const struct spill_counters *e
                           const struct counters_ranks *ranks);
 int counters_get(struct fields_in body, uint32_t *process, struct spill_counters *entry);
 // COUNTERS_RANKS
-void counters_put_ranks(struct fields_out *out, const struct counters_ranks *ranks);
+void counters_put_ranks(struct fields_out *out, const struct counters *c, const struct counters_ranks *ranks);
 int counters_get_ranks(struct fields_in body, const struct counters *c, struct counters_ranks *ranks);

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 
 // Both files are read on hosts of one cluster, by the same build.
-static const uint8_t magic[8] = {0x89, 'I', 'O', 'P', 'A', 'R', 'T', '1'};
+static const uint8_t magic[8] = {0x89, 'I', 'O', 'P', 'A', 'R', 'T', '2'};
 
 enum { HASHED_BYTES = PART_HEAD_BYTES - sizeof(uint64_t) };
 _Static_assert(sizeof magic + sizeof(struct part_head) <= HASHED_BYTES, "the head fits");

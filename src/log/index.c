@@ -50,24 +50,6 @@ static int parse_index_block(struct log *log, const struct bytes *raw) {
     return more;
 }
 
-// A long index consists of several adjacent blocks before the trailer. Moves `end` to the start of the trailer.
-static int read_index(struct log *log, struct bytes *stored, struct bytes *raw, uint64_t *end) {
-    uint8_t trailer[LOG_TRAILER_BYTES];
-    uint64_t offset;
-    RETURN_IF(log->size < LOG_HEADER_BYTES + LOG_TRAILER_BYTES, ERR_TRUNCATED);
-    FORWARD(log_read_at(log, trailer, sizeof trailer, log->size - LOG_TRAILER_BYTES));
-    FORWARD(log_trailer_get(trailer, &offset));
-    *end = log->size - LOG_TRAILER_BYTES;
-    while (offset < *end) {
-        struct log_block block;
-        FORWARD(log_read_block_at(log, offset, &block, stored, raw));
-        RETURN_IF(block.type != BLOCK_INDEX, ERR_FORMAT);
-        FORWARD(parse_index_block(log, raw));
-        offset += LOG_BLOCK_HEADER_BYTES + block.stored_len;
-    }
-    return offset == *end ? 0 : ERR_FORMAT;
-}
-
 static int add_found(struct log *log, const struct log_block *block, uint64_t offset) {
     struct log_place *place = table_add(&log->places, sizeof *place);
     RETURN_IF(!place, -ENOMEM);
@@ -82,21 +64,55 @@ static int add_found(struct log *log, const struct log_block *block, uint64_t of
     return 0;
 }
 
-// Moves `offset` to the next mark of a block, or to the end.
+// Blocks of the index, up to `end`.
+static int read_index(struct log *log, uint64_t offset, uint64_t end) {
+    struct bytes stored = {0}, raw = {0};
+    int code = 0;
+    while (code == 0 && offset < end) {
+        struct log_block block;
+        code = log_read_block_at(log, offset, &block, &stored, &raw);
+        if (code == 0) code = block.type == BLOCK_INDEX ? parse_index_block(log, &raw) : ERR_FORMAT;
+        if (code == 0) offset += block.header_bytes + block.stored_len;
+    }
+    bytes_free(&stored);
+    bytes_free(&raw);
+    return code == 0 && offset != end ? ERR_FORMAT : code;
+}
+
+// Without an index, all blocks up to `end`, which follow each other.
+static int walk(struct log *log, uint64_t end) {
+    for (uint64_t offset = LOG_HEADER_BYTES; offset < end;) {
+        struct log_block block;
+        FORWARD(log_read_block_header(log, end, offset, &block));
+        FORWARD(add_found(log, &block, offset));
+        offset += block.header_bytes + block.stored_len;
+    }
+    return 0;
+}
+
+// Moves `end` to the start of the trailer.
+static int follow_trailer(struct log *log, uint64_t *end) {
+    uint8_t bytes[LOG_OLD_TRAILER_BYTES];
+    struct log_trailer trailer;
+    size_t len = sizeof bytes;
+    RETURN_IF(log->size < LOG_HEADER_BYTES, ERR_TRUNCATED);
+    if (len > log->size - LOG_HEADER_BYTES) len = (size_t)(log->size - LOG_HEADER_BYTES);
+    FORWARD(log_read_at(log, bytes, len, log->size - len));
+    FORWARD(log_trailer_get(bytes + len, len, log->size, &trailer));
+    *end = log->size - trailer.bytes;
+    return trailer.has_index ? read_index(log, trailer.index_offset, *end) : walk(log, *end);
+}
+
+// Moves `offset` to the next place where a block may begin, or to the end.
 static int search_mark(const struct log *log, uint64_t end, uint64_t *offset) {
     enum { WINDOW_BYTES = 16 << 10 };
-    uint8_t window[WINDOW_BYTES], mark[LOG_BLOCK_HEADER_BYTES];
-    const struct log_block any = {.type = BLOCK_RECORDS};
-    log_block_put(mark, &any);
-    while (*offset < end && end - *offset >= LOG_BLOCK_HEADER_BYTES) {
+    uint8_t window[WINDOW_BYTES];
+    while (*offset < end && end - *offset >= LOG_SHORT_HEADER_BYTES) {
         size_t len = end - *offset < WINDOW_BYTES ? (size_t)(end - *offset) : WINDOW_BYTES;
         FORWARD(log_read_at(log, window, len, *offset));
-        const uint8_t *found = memmem(window, len, mark, LOG_BLOCK_MAGIC_BYTES);
-        if (found) {
-            *offset += (uint64_t)(found - window);
-            return 0;
-        }
-        *offset += len - (LOG_BLOCK_MAGIC_BYTES - 1);
+        size_t found = log_block_search(window, len);
+        *offset += found < len ? found : len - (LOG_BLOCK_MARK_BYTES - 1);
+        if (found < len) return 0;
     }
     *offset = end;
     return 0;
@@ -104,17 +120,14 @@ static int search_mark(const struct log *log, uint64_t end, uint64_t *offset) {
 
 // One step of the search: adds a good block, or skips everything up to the next mark.
 static int scan_one(struct log *log, uint64_t end, uint64_t *offset) {
-    uint8_t header[LOG_BLOCK_HEADER_BYTES];
-    struct log_block block;
-    uint64_t payload = *offset + sizeof header;
-    int code = payload <= end ? log_read_at(log, header, sizeof header, *offset) : ERR_TRUNCATED;
-    if (code == 0) code = log_block_get(header, &block);
-    if (code == 0 && block.stored_len <= end - payload) {
+    struct log_block block = {0};
+    int code = log_read_block_header(log, end, *offset, &block);
+    if (code == 0) {
         if (block.type != BLOCK_INDEX) FORWARD(add_found(log, &block, *offset));
-        *offset = payload + block.stored_len;
+        *offset += block.header_bytes + block.stored_len;
         return 0;
     }
-    if (code == 0)
+    if (code == ERR_TRUNCATED) // its events are lost if it is a block
         *(block.flags & BLOCK_BELOW ? &log->health.below_damaged : &log->health.events_damaged) += block.events;
     RETURN_IF(code < 0 && code > ERR_FORMAT, code); // the file cannot be read
     uint64_t next = *offset + 1;
@@ -126,11 +139,8 @@ static int scan_one(struct log *log, uint64_t end, uint64_t *offset) {
 }
 
 int log_find_blocks(struct log *log) {
-    struct bytes stored = {0}, raw = {0};
     uint64_t end = log->size;
-    int code = read_index(log, &stored, &raw, &end);
-    bytes_free(&stored);
-    bytes_free(&raw);
+    int code = follow_trailer(log, &end);
     if (code == 0 || code == -ENOMEM) return code;
     log->health.index_missing = true;
     log->health.truncated = end == log->size;

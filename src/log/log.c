@@ -32,15 +32,22 @@ int log_read_at(const struct log *log, void *out, size_t len, uint64_t offset) {
     return 0;
 }
 
+int log_read_block_header(const struct log *log, uint64_t end, uint64_t offset, struct log_block *block) {
+    uint8_t header[LOG_BLOCK_HEADER_BYTES];
+    RETURN_IF(offset > end, ERR_TRUNCATED);
+    size_t len = end - offset < sizeof header ? (size_t)(end - offset) : sizeof header;
+    FORWARD(log_read_at(log, header, len, offset));
+    FORWARD(log_block_get(header, len, block));
+    return block->stored_len > end - offset - block->header_bytes ? ERR_TRUNCATED : 0;
+}
+
 int log_read_block_at(const struct log *log, uint64_t offset, struct log_block *block, struct bytes *stored,
                       struct bytes *raw) {
-    uint8_t header[LOG_BLOCK_HEADER_BYTES];
-    FORWARD(log_read_at(log, header, sizeof header, offset));
-    FORWARD(log_block_get(header, block));
+    FORWARD(log_read_block_header(log, log->size, offset, block));
     stored->len = 0;
     uint8_t *bytes = bytes_reserve(stored, block->stored_len);
     RETURN_IF(!bytes && block->stored_len, -ENOMEM);
-    FORWARD(log_read_at(log, bytes, block->stored_len, offset + sizeof header));
+    FORWARD(log_read_at(log, bytes, block->stored_len, offset + block->header_bytes));
     return log_block_load(block, bytes, raw);
 }
 

@@ -146,6 +146,9 @@ struct log {
 
 // Reads exactly `len` bytes; ERR_TRUNCATED if the file has fewer.
 int log_read_at(const struct log *log, void *out, size_t len, uint64_t offset);
+// Reads the header of the block at `offset`. ERR_TRUNCATED if the block goes beyond `end`; `block` is good then if its
+// header_bytes are not 0.
+int log_read_block_header(const struct log *log, uint64_t end, uint64_t offset, struct log_block *block);
 // Reads the block at `offset`. Replaces the contents of `stored` (as in the file) and `raw`.
 int log_read_block_at(const struct log *log, uint64_t offset, struct log_block *block, struct bytes *stored,
                       struct bytes *raw);

@@ -89,12 +89,18 @@ void log_writer_end(struct log_writer *w) {
     log_writer_added(w);
 }
 
-int log_writer_flush(struct log_writer *w) {
-    RETURN_IF(w->error || w->records.len == 0, w->error);
-    struct log_block block = {.type = BLOCK_RECORDS};
-    FORWARD(log_writer_block(w, &block, w->records.data, w->records.len, NULL));
-    w->records.len = 0;
-    return 0;
+void log_writer_records(struct log_writer *w, const struct bytes *records) {
+    struct fields_out *out = log_writer_room(w, records->len);
+    if (!out->at) return;
+    memcpy(out->at, records->data, records->len);
+    out->at += records->len;
+    log_writer_added(w);
+}
+
+static int write_records(struct log_writer *w, struct log_block *block, const uint8_t *records, size_t len) {
+    w->stored.len = 0;
+    FORWARD(log_block_append(block, records, len, &w->stored));
+    return write_all(w, w->stored.data, w->stored.len);
 }
 
 static int add_to_index(struct log_writer *w, uint64_t offset, const struct log_block *block,
@@ -141,20 +147,28 @@ int log_writer_copy(struct log_writer *w, int fd, uint64_t end) {
     return 0;
 }
 
-static int write_block(struct log_writer *w, struct log_block *block, const uint8_t *raw, size_t len) {
+int log_writer_flush(struct log_writer *w) {
+    RETURN_IF(w->error || w->records.len == 0, w->error);
+    struct log_block block = {.type = BLOCK_RECORDS};
+    uint64_t offset = w->offset;
+    FORWARD(write_records(w, &block, w->records.data, w->records.len));
+    w->records.len = 0;
+    return add_to_index(w, offset, &block, NULL);
+}
+
+int log_writer_events(struct log_writer *w, struct log_block *block, const uint8_t *raw, size_t len,
+                      const struct log_summary *summary) {
+    // Records come before the events that refer to them, so that a log that is cut off has the names.
+    FORWARD(log_writer_flush(w));
+    uint64_t offset = w->offset;
     // The header comes first but is known last; together the block is one write.
     w->stored.len = 0;
     RETURN_IF(!bytes_reserve(&w->stored, LOG_BLOCK_HEADER_BYTES), -ENOMEM);
     w->stored.len = LOG_BLOCK_HEADER_BYTES;
     FORWARD(log_block_store(block, raw, len, &w->stored));
     log_block_put(w->stored.data, block);
-    return write_all(w, w->stored.data, w->stored.len);
-}
-
-int log_writer_block(struct log_writer *w, struct log_block *block, const uint8_t *raw, size_t len,
-                     const struct log_summary *summary) {
-    uint64_t offset = w->offset;
-    FORWARD(write_block(w, block, raw, len));
+    FORWARD(write_all(w, w->stored.data, w->stored.len));
+    w->has_events = true;
     return add_to_index(w, offset, block, summary);
 }
 
@@ -169,7 +183,7 @@ static int write_index(struct log_writer *w) {
         FORWARD(more);
         if (more && rest.at - from < INDEX_BLOCK_BYTES) continue;
         struct log_block block = {.type = BLOCK_INDEX};
-        FORWARD(write_block(w, &block, from, (size_t)(rest.at - from)));
+        FORWARD(write_records(w, &block, from, (size_t)(rest.at - from)));
         from = rest.at;
         if (from == rest.end) return 0;
     }
@@ -198,9 +212,10 @@ static int rename_into_place(struct log_writer *w, bool replace) {
 int log_writer_publish(struct log_writer *w, bool replace) {
     FORWARD(log_writer_flush(w));
     uint64_t index_offset = w->offset;
-    FORWARD(write_index(w));
+    if (w->has_events) FORWARD(write_index(w)); // blocks of records need none: readers read all of them
+    RETURN_IF(w->offset - index_offset > UINT32_MAX, ERR_LIMIT);
     uint8_t trailer[LOG_TRAILER_BYTES];
-    log_trailer_put(trailer, index_offset);
+    log_trailer_put(trailer, (uint32_t)(w->offset - index_offset));
     FORWARD(write_all(w, trailer, sizeof trailer));
 
     // The spill files are removed once the log has its name: by then it must be on the disk.

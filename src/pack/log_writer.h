@@ -21,6 +21,7 @@ struct log_writer {
     struct fields_out out; // the current record, at the end of `records`
     int error;             // the first one, 0 or a negative code
     struct bytes index;    // RECORD_BLOCK records so far
+    bool has_events;       // otherwise the log has no index
 };
 
 // What the index says about an event block in addition to the block's header.
@@ -50,6 +51,9 @@ void log_writer_end(struct log_writer *w);
 struct fields_out *log_writer_room(struct log_writer *w, size_t room);
 void log_writer_added(struct log_writer *w);
 
+// Adds records as they are.
+void log_writer_records(struct log_writer *w, const struct bytes *records);
+
 // Writes the records so far as one block.
 int log_writer_flush(struct log_writer *w);
 
@@ -58,9 +62,9 @@ int log_writer_flush(struct log_writer *w);
 int log_writer_copy(struct log_writer *w, int fd, uint64_t end);
 int log_writer_index(struct log_writer *w, uint64_t offset, const struct log_block *block);
 
-// `summary` may be NULL.
-int log_writer_block(struct log_writer *w, struct log_block *block, const uint8_t *raw, size_t len,
-                     const struct log_summary *summary);
+// Writes the records so far, then events.
+int log_writer_events(struct log_writer *w, struct log_block *block, const uint8_t *raw, size_t len,
+                      const struct log_summary *summary);
 
 // Index and trailer, then the final name. Without `replace` a log of that name is never overwritten (ERR_EXISTS).
 int log_writer_publish(struct log_writer *w, bool replace);

@@ -218,7 +218,7 @@ static struct log_header new_header(const struct pack *pack) {
     struct log_header header = {
         .version = LOG_VERSION,
         .min_reader = LOG_MIN_READER,
-        .features = FEATURE_NONE,
+        .features = FEATURE_SHORT,
         .created_ns = clock_ns(CLOCK_REALTIME),
     };
     for (size_t i = 0; i < pack->process_count; i++) {

@@ -1,5 +1,6 @@
 // Takes the counters that the ranks of an MPI job have added up at MPI_Finalize (fmt/part.h) into the log: block by
-// block, as they are. Files of other processes get numbers behind those of the part, or the part's if it has the name.
+// block, as they are, but for a single one, whose records go into one block with others. Files of other processes get
+// numbers behind those of the part, or the part's if it has the name.
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,31 +49,30 @@ static int read_at(int fd, void *out, size_t len, uint64_t offset) {
 }
 
 // Blocks follow each other without gaps, in the order of the index.
-static int check_block(struct pack_part *part, size_t i, uint64_t *offset, struct bytes *stored, struct bytes *raw) {
+static int check_block(struct pack_part *part, size_t i, uint64_t *offset, struct bytes *raw) {
     const struct part_entry entry = pack_part_entry(part, i);
-    uint8_t header[LOG_BLOCK_HEADER_BYTES];
+    struct bytes stored = {0};
     struct log_block block;
-    RETURN_IF(entry.offset != *offset || part->head.end - *offset < sizeof header, ERR_FORMAT);
-    RETURN_IF(entry.stored_len > part->head.end - *offset - sizeof header, ERR_FORMAT);
-    FORWARD(read_at(part->fd, header, sizeof header, *offset));
-    FORWARD(log_block_get(header, &block));
-    RETURN_IF(block.type != BLOCK_RECORDS || block.stored_len != entry.stored_len, ERR_FORMAT);
-    stored->len = 0;
-    uint8_t *at = bytes_reserve(stored, block.stored_len);
-    RETURN_IF(!at && block.stored_len, -ENOMEM);
-    FORWARD(read_at(part->fd, at, block.stored_len, *offset + sizeof header));
-    FORWARD(log_block_load(&block, at, raw));
-    *offset += sizeof header + block.stored_len;
+    uint64_t bytes = (uint64_t)LOG_SHORT_HEADER_BYTES + entry.stored_len;
+    RETURN_IF(entry.offset != *offset || part->head.end - *offset < bytes, ERR_FORMAT);
+    uint8_t *at = bytes_reserve(&stored, bytes);
+    RETURN_IF(!at, -ENOMEM);
+    int code = read_at(part->fd, at, bytes, *offset);
+    if (code == 0) code = log_block_get(at, bytes, &block);
+    bool is_right = code == 0 && block.type == BLOCK_RECORDS && block.header_bytes == LOG_SHORT_HEADER_BYTES &&
+                    block.stored_len == entry.stored_len;
+    if (code == 0) code = is_right ? log_block_load(&block, at + LOG_SHORT_HEADER_BYTES, raw) : ERR_FORMAT;
+    bytes_free(&stored);
+    FORWARD(code);
+    *offset += bytes;
     return read_records(part, raw);
 }
 
+// The records of a small part stay in memory.
 static int check_blocks(struct pack_part *part) {
-    struct bytes stored = {0}, raw = {0};
     uint64_t offset = LOG_HEADER_BYTES;
     int code = 0;
-    for (size_t i = 0; i < part->head.blocks && code == 0; i++) code = check_block(part, i, &offset, &stored, &raw);
-    bytes_free(&stored);
-    bytes_free(&raw);
+    for (size_t i = 0; i < part->head.blocks && code == 0; i++) code = check_block(part, i, &offset, &part->records);
     return code == 0 && offset != part->head.end ? ERR_FORMAT : code;
 }
 
@@ -99,6 +99,7 @@ int pack_load_part(struct pack *pack) {
 void pack_free_part(struct pack_part *part) {
     if (part->fd >= 0) close(part->fd);
     bytes_free(&part->index);
+    bytes_free(&part->records);
     lookup_free(&part->by_name);
     *part = (struct pack_part){.fd = -1};
 }
@@ -166,6 +167,10 @@ int pack_find_needed(struct pack *pack, struct pack_process *process) {
 int pack_copy_part(struct pack *pack) {
     const struct pack_part *part = &pack->part;
     if (!part->is_there) return 0;
+    if (part->head.blocks == 1) {
+        log_writer_records(&pack->writer, &part->records);
+        return 0;
+    }
     FORWARD(log_writer_copy(&pack->writer, part->fd, part->head.end));
     for (size_t i = 0; i < part->head.blocks; i++) {
         const struct part_entry entry = pack_part_entry(part, i);

@@ -136,6 +136,7 @@ struct pack_part {
     bool is_there;
     struct part_head head;
     struct bytes index;    // as in the file
+    struct bytes records;  // of the last block
     int fd;                // of the blocks
     struct lookup by_name; // hash of a file's name -> its number
     uint64_t last_file;    // that was read

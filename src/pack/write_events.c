@@ -129,9 +129,7 @@ int pack_write_chunk(struct pack *pack, struct pack_process *process, const stru
         pack->result.bytes[i] += facts.moved[i];
         pack->result.counted[i] += facts.counted[i];
     }
-    // Records come before the events that refer to them, so that a log that is cut off has the names.
-    FORWARD(log_writer_flush(&pack->writer));
-    return log_writer_block(&pack->writer, &block, pack->payload.data, facts.good_bytes, &facts.summary);
+    return log_writer_events(&pack->writer, &block, pack->payload.data, facts.good_bytes, &facts.summary);
 }
 
 static int write_chunk(struct pack *pack, struct pack_process *process, const struct spill_piece *piece) {

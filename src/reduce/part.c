@@ -80,10 +80,7 @@ static int end_block(struct reduce_blocks *blocks, struct bytes *raw) {
     struct log_block block = {.type = BLOCK_RECORDS};
     uint64_t offset = blocks->stored.len;
     if (!raw->len) return 0;
-    RETURN_IF(!bytes_reserve(&blocks->stored, LOG_BLOCK_HEADER_BYTES), -ENOMEM);
-    blocks->stored.len += LOG_BLOCK_HEADER_BYTES;
-    FORWARD(log_block_store(&block, raw->data, raw->len, &blocks->stored));
-    log_block_put(blocks->stored.data + offset, &block);
+    FORWARD(log_block_append(&block, raw->data, raw->len, &blocks->stored));
     raw->len = 0;
     return array_push(blocks->entry, blocks->count, (struct part_entry){offset, block.stored_len});
 }

@@ -191,6 +191,7 @@ def save_log(directory, number, log):
         if block.type == decode.BLOCK_EVENTS:
             save(directory, 'stream', f'{number}-{at}', block.base.to_bytes(8, 'little') + payload)
         else:
+            save(directory, 'columns', f'{number}-{at}', block.unpacked())
             save(directory, 'fields', f'{number}-{at}', payload)
             save_datatypes(directory, f'{number}-{at}', payload)
     save(directory, 'log', number, log)

@@ -7,6 +7,7 @@ Written from doc/format.md and shares nothing with ioseer. Needs the zstd comman
 import collections
 import errno
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -15,11 +16,14 @@ import tempfile
 from xxh64 import xxh64
 
 VERSION = 1
-HEADER_BYTES, BLOCK_HEADER_BYTES, TRAILER_BYTES = 64, 96, 32
-LOG_MAGIC, BLOCK_MAGIC, TRAILER_MAGIC = b'\x89IOSEER\n', b'\xf1IOBLOCK', b'\x89IOSEND\n'
+HEADER_BYTES, LONG_HEADER_BYTES, SHORT_HEADER_BYTES, TRAILER_BYTES, OLD_TRAILER_BYTES = 64, 96, 16, 12, 32
+LOG_MAGIC, LONG_MAGIC, SHORT_MAGIC = b'\x89IOSEER\n', b'\xf1IOBLOCK', b'\xf1IOR'
+BLOCK_MARK = b'\xf1IO'
+TRAILER_MAGIC, OLD_TRAILER_MAGIC = b'\x89IOE', b'\x89IOSEND\n'
 ZSTD_MAGIC = b'\x28\xb5\x2f\xfd'
 BLOCK_RECORDS, BLOCK_EVENTS, BLOCK_INDEX = 1, 2, 3
-CODEC_PLAIN, CODEC_ZSTD = 0, 1
+CODEC_PLAIN, CODEC_ZSTD, CODEC_BARE, CODEC_SHARED = range(4)
+PLAIN, BEFORE, LEFT, BYTES = range(4)
 MAX_PAYLOAD = 16 << 20
 
 PROCESS, FILE, CALL, PROCESS_FILE, CALL_SITE, COUNTERS, BLOCK, STREAM = 2, 3, 4, 5, 7, 10, 11, 12
@@ -41,8 +45,8 @@ HAS_OFFSET, HAS_SIZE, RESULT_IS_SIZE, RESULT_IS_OFFSET, ASYNCHRONOUS, COLLECTIVE
 RUN, MOVE, RESIZE, EXTENDED = range(4)
 EVENT, SLOT, THREAD, BEGIN, REOPEN, LOST, COMMUNICATION, LEAVE, PARTNERS = range(9)
 COMMUNICATION_KINDS = ('synchronising', 'moving', 'completing')
-MPI_FEATURE, PARTNERS_FEATURE, BELOW_FEATURE, TRIGGERS_FEATURE, REDUCED_FEATURE = 1, 2, 4, 8, 16
-KNOWN_FEATURES = MPI_FEATURE | PARTNERS_FEATURE | BELOW_FEATURE | TRIGGERS_FEATURE | REDUCED_FEATURE
+MPI_FEATURE, PARTNERS_FEATURE, BELOW_FEATURE, TRIGGERS_FEATURE, REDUCED_FEATURE, SHORT_FEATURE = 1, 2, 4, 8, 16, 32
+KNOWN_FEATURES = MPI_FEATURE | PARTNERS_FEATURE | BELOW_FEATURE | TRIGGERS_FEATURE | REDUCED_FEATURE | SHORT_FEATURE
 LAYERS_BELOW = ('client', 'net', 'server', 'disk')
 ORIGINS = ('unknown', 'world', 'self', 'dup', 'split', 'create', 'group', 'shared', 'topology', 'inter', 'merge', 'spawn',
            'connect')
@@ -134,48 +138,146 @@ class Cursor:
 class Block:
     """A block whose header is good and whose payload lies within the log."""
 
-    LAYOUT = struct.Struct('<8sHHIIIIIIIQQQQQQQ')
+    LONG = struct.Struct('<8sHHIIIIIIIQQQQQQQ')
 
     def __init__(self, log, at):
-        header = log[at:at + BLOCK_HEADER_BYTES]
-        if len(header) < BLOCK_HEADER_BYTES or not header.startswith(BLOCK_MAGIC):
+        self.at, self.is_short = at, log.startswith(SHORT_MAGIC, at)
+        header = log[at:at + (SHORT_HEADER_BYTES if self.is_short else LONG_HEADER_BYTES)]
+        if not self.is_short and (len(header) < LONG_HEADER_BYTES or not header.startswith(LONG_MAGIC)):
             raise Damage('no block')
+        stored = self.read_short(header) if self.is_short else self.read_long(header)
+        self.end = at + len(header) + stored
+        if self.end > len(log):
+            raise Damage('the length of the block is wrong')
+        self.data = log[at + len(header):self.end]
+
+    def read_long(self, header):
         (_, self.type, self.codec, _, stored, self.length, self.stream, self.tid, _, _, self.first, self.base,
-         self.tick, _, _, self.payload_hash, header_hash) = self.LAYOUT.unpack(header)
-        self.at = at
-        self.end = at + BLOCK_HEADER_BYTES + stored
+         self.tick, _, _, self.payload_hash, header_hash) = self.LONG.unpack(header)
         if xxh64(header[:88]) != header_hash:
             raise Damage('the header of the block is damaged')
-        if stored > self.length or self.length > MAX_PAYLOAD or self.end > len(log):
+        if stored > self.length or self.length > MAX_PAYLOAD:
             raise Damage('the length of the block is wrong')
-        self.data = log[at + BLOCK_HEADER_BYTES:self.end]
+        return stored
+
+    def read_short(self, header):
+        if len(header) < SHORT_HEADER_BYTES or xxh64(header[:12]) & MASK32 != int.from_bytes(header[12:], 'little'):
+            raise Damage('the header of the block is damaged')
+        self.type, self.codec, self.stream = header[4] & 15, header[4] >> 4, 0
+        self.payload_hash = int.from_bytes(header[8:12], 'little')
+        return int.from_bytes(header[5:8], 'little')
 
     def payload(self):
-        if xxh64(self.data) != self.payload_hash:
+        """Events or records."""
+        if xxh64(self.data) & (MASK32 if self.is_short else MASK64) != self.payload_hash:
             raise Damage('the payload is damaged')
-        if self.codec not in (CODEC_PLAIN, CODEC_ZSTD):
+        if self.codec not in ((CODEC_PLAIN, CODEC_BARE, CODEC_SHARED) if self.is_short else (CODEC_PLAIN, CODEC_ZSTD)):
             raise Damage(f'unknown codec {self.codec}')
-        payload = unpack(self.data, self.length) if self.codec == CODEC_ZSTD else self.data
+        payload = self.unpacked()
+        if self.is_short:
+            return records_of(Cursor(payload))
         if len(payload) != self.length:
             raise Damage('the payload has a wrong length')
         return payload
 
+    def unpacked(self):
+        if self.codec == CODEC_PLAIN:
+            return self.data
+        if self.codec == CODEC_ZSTD:
+            return unpack(self.data)
+        return unpack(ZSTD_MAGIC + self.data, ('-D', DICTIONARY.name) if self.codec == CODEC_SHARED else ())
 
-def unpack(packed, length):
+
+def varint_of(number):
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes(out + bytes([number]))
+
+
+class Group:
+    """Records that have the same kind and the same keys, column by column."""
+
+    def __init__(self, cursor):
+        self.kind, count = cursor.varint(MASK32), cursor.varint()
+        self.fields, self.rows, key = [], 0, 0
+        for _ in range(count):
+            head = cursor.varint()
+            key += unfold(head >> 2)
+            if not 0 <= key <= MASK32:
+                raise Damage('a key that is none')
+            self.fields.append((key, head & 3))
+
+    def read_columns(self, cursor):
+        columns, left = [], [0] * self.rows
+        for _, form in self.fields:
+            column = [cursor.varint() for _ in range(self.rows)]
+            if form == BYTES:
+                columns.append([cursor.take(length) for length in column])
+                continue
+            before = 0
+            for row, number in enumerate(column):
+                if form != PLAIN:
+                    number = (before if form == BEFORE else left[row]) + unfold(number) & MASK64
+                column[row] = before = left[row] = number
+            columns.append(column)
+        self.records = iter([self.record(values) for values in zip(*columns)] if columns else [self.record(())] * self.rows)
+
+    def record(self, values):
+        body = b''.join(varint_of(key << 1 | 1) + varint_of(len(value)) + value if form == BYTES else
+                        varint_of(key << 1) + varint_of(value) for (key, form), value in zip(self.fields, values))
+        return varint_of(self.kind) + varint_of(len(body)) + body
+
+
+def records_of(cursor):
+    """The records that columns stand for."""
+    groups, order = [], []
+    for _ in range(cursor.varint()):
+        number = cursor.varint(len(groups))
+        if number == len(groups):
+            groups.append(Group(cursor))
+        groups[number].rows += 1
+        order.append(groups[number])
+    for group in groups:
+        group.read_columns(cursor)
+    if cursor.at != len(cursor.data):
+        raise Damage('bytes behind the columns')
+    records_made = b''.join(next(group.records) for group in order)
+    if len(records_made) > MAX_PAYLOAD:
+        raise Damage('the columns stand for too much')
+    return records_made
+
+
+def read_dictionary():
+    """A file with the dictionary of the specification."""
+    with open(os.path.join(os.path.dirname(__file__), '..', '..', 'doc', 'format.md'), encoding='utf-8') as text:
+        digits = text.read().split('## Appendix: the dictionary')[1].split('```')[1]
+    file = tempfile.NamedTemporaryFile(prefix='ioseer-dictionary-')  # pylint: disable=consider-using-with
+    file.write(bytes.fromhex(digits))
+    file.flush()
+    return file
+
+
+DICTIONARY = read_dictionary()
+
+
+def unpack(packed, options=()):
     """The contents of a zstd frame, which must state its length."""
     descriptor = packed[4] if packed.startswith(ZSTD_MAGIC) and len(packed) > 4 else 0
     single = descriptor >> 5 & 1
     at = 5 + (1 - single) + (0, 1, 2, 4)[descriptor & 3]
     width = (single, 2, 4, 8)[descriptor >> 6]
-    if width == 0 or int.from_bytes(packed[at:at + width], 'little') + (256 if width == 2 else 0) != length:
-        raise Damage('not a zstd frame that states the right length')
+    length = int.from_bytes(packed[at:at + width], 'little') + (256 if width == 2 else 0)
+    if width == 0 or length > MAX_PAYLOAD:
+        raise Damage('not a zstd frame that states its length')
     with tempfile.TemporaryFile() as file:
         file.write(packed)
         file.seek(0)
-        with subprocess.Popen(['zstd', '-d', '-c', '-q'], stdin=file, stdout=subprocess.PIPE,
+        with subprocess.Popen(['zstd', '-d', '-c', '-q', *options], stdin=file, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL) as zstd:
             payload = zstd.stdout.read(length + 1)
-    if zstd.returncode != 0:
+    if zstd.returncode != 0 or len(payload) != length:
         raise Damage('the payload does not unpack')
     return payload
 
@@ -190,24 +292,38 @@ def check_header(log, problems):
         raise NotALog('the log is of a newer version')
 
 
-def indexed_places(log):
-    """Where the blocks are according to the index; Damage if the index is not good."""
+def read_trailer(log):
+    """(where the index begins, where it ends); both are the same without an index. The last is whether there is one."""
     end = len(log) - TRAILER_BYTES
+    if end >= HEADER_BYTES and log[end + 4:end + 8] == TRAILER_MAGIC and \
+            xxh64(log[end:end + 8]) & MASK32 == int.from_bytes(log[end + 8:], 'little'):
+        length = int.from_bytes(log[end:end + 4], 'little')
+        return end - length, end, length > 0
+    end = len(log) - OLD_TRAILER_BYTES
     at, _, checksum, magic = struct.unpack('<QQQ8s', log[end:]) if end >= HEADER_BYTES else (0, 0, 0, b'')
-    if magic != TRAILER_MAGIC or xxh64(log[end:end + 16]) != checksum:
+    if magic != OLD_TRAILER_MAGIC or xxh64(log[end:end + 16]) != checksum:
         raise Damage('no trailer')
+    return at, end, True
+
+
+def indexed_places(log):
+    """Where the blocks are according to the index, or one behind the other without one; Damage if that is not good."""
+    at, end, has_index = read_trailer(log)
     places = []
+    if not has_index:
+        at = HEADER_BYTES
     while at != end:
-        block = Block(log, at)
-        if block.type != BLOCK_INDEX or block.end > end:
-            raise Damage('no index where it should be')
-        places += [fields.number(1) for kind, fields in records(block.payload(), []) if kind == BLOCK]
+        block = Block(log, at) if 0 <= at < end else None
+        if block is None or block.end > end or has_index and block.type != BLOCK_INDEX:
+            raise Damage('no index, or no block, where it should be')
+        places += ([fields.number(1) for kind, fields in records(block.payload(), []) if kind == BLOCK] if has_index else
+                   [block.at])
         at = block.end
     return places
 
 
 def searched_blocks(log, problems):
-    """All blocks that can be found without the index."""
+    """All blocks that can be found without index and trailer."""
     at = HEADER_BYTES
     while 0 <= at < len(log):
         try:
@@ -216,7 +332,7 @@ def searched_blocks(log, problems):
             at = block.end
         except Damage as damage:
             problems.append(f'bytes from {at} on: {damage}')
-            at = log.find(BLOCK_MAGIC, at + 1)
+            at = log.find(BLOCK_MARK, at + 1)
 
 
 def find_blocks(log, problems):
@@ -803,12 +919,18 @@ def decode(log, calls=None):
 
 def ranks_of(fields):
     """Whose counters a record without a process has."""
-    cursor = Cursor(fields.string(7))
+    is_old = 8 not in fields.strings
+    cursor = Cursor(fields.string(7 if is_old else 8))
     ranks = cursor.varint()
     if ranks == 1:
         return {'ranks': 1, 'rank': cursor.varint()}
     fastest, slowest = ([cursor.varint() for _ in range(3)] for _ in range(2))
-    times, sizes = struct.unpack_from('<dd', cursor.data, cursor.at)
+    if not is_old:
+        for which in (fastest, slowest):
+            for place, counters in ((1, (14, 15)), (2, (58, 59, 60))):
+                mean = sum(fields.number(FIRST_COUNTER + counter) for counter in counters) // ranks
+                which[place] = mean + unfold(which[place])
+    times, sizes = struct.unpack_from('<dd' if is_old else '>dd', cursor.data[cursor.at:].ljust(16, b'\0'))
     return {'ranks': ranks, 'rank': -1, 'fastest': fastest, 'slowest': slowest, 'variances': [times, sizes]}
 
 

@@ -143,9 +143,13 @@ def test_counters(scratch):
         raise AssertionError(f'sizes {row["sizes"]}, in stats {sizes}')
 
 
-def test_truncated(scratch):
-    data = record('python', scratch)
-    cuts = {0, 1, 63, 64, 65, 150, len(data) - 1, len(data) - 31, len(data) - 32, len(data) - 33}
+def golden(name):
+    with open(os.path.join(HERE, name + '.ioseer'), 'rb') as file:
+        return file.read()
+
+
+def test_truncated(data, scratch):
+    cuts = {0, 1, 63, 64, 65, 79, 80, 150, *(len(data) - rest for rest in (1, 11, 12, 13, 31, 32, 33))}
     cuts |= {len(data) * part // 12 for part in range(1, 12)}
     for cut in sorted(cuts):
         try:
@@ -158,8 +162,7 @@ def test_truncated(scratch):
             raise AssertionError(f'cut at {cut} of {len(data)}: {problem}') from problem
 
 
-def test_flipped(scratch):
-    data = record('python', scratch)
+def test_flipped(data, scratch):
     chance = random.Random(7)
     for _ in range(40):
         at, bit = chance.randrange(decode.HEADER_BYTES, len(data)), chance.randrange(8)
@@ -189,22 +192,58 @@ def test_newer_version(scratch):
             raise AssertionError(f'a log of the future: status {status}, {said}')
 
 
-def test_promise(scratch):
-    """A log of version 1 that was made long ago is still read."""
-    with open(os.path.join(HERE, 'version1.ioseer'), 'rb') as file:
-        data = file.read()
-    with open(os.path.join(HERE, 'version1.json'), encoding='utf-8') as file:
-        expected = json.load(file)
-    compare(data, scratch)
-    found = list(differences(run_dump(data, scratch)[0], expected))
-    if found:
-        raise AssertionError('\n'.join(found[:8]))
+def test_promise(name):
+    """A log that was made long ago is still read."""
+    def test(scratch):
+        data = golden(name)
+        with open(os.path.join(HERE, name + '.json'), encoding='utf-8') as file:
+            expected = json.load(file)
+        compare(data, scratch)
+        found = list(differences(run_dump(data, scratch)[0], expected))
+        if found:
+            raise AssertionError('\n'.join(found[:8]))
+    return test
 
 
+def test_promise_damaged(name):
+    def test(scratch):
+        test_truncated(golden(name), scratch)
+        test_flipped(golden(name), scratch)
+    return test
+
+
+def without_events(scratch):
+    """A log without an index."""
+    data = record('python', scratch, '--no-trace')
+    if decode.read_trailer(data)[2]:
+        raise AssertionError('there is an index')
+    return data
+
+
+def test_without_events(scratch):
+    """Counters of a log that is cut off or damaged: both readers find the same records, or fewer and say so."""
+    data = without_events(scratch)
+    whole, problems = decode.decode_counters(data)
+    if problems or not whole:
+        raise AssertionError(f'{len(whole)} records, {problems}')
+    for cut in (len(data) - 1, len(data) - 12, len(data) - 40, 100):
+        events, status, said = run_dump(data[:cut], scratch)
+        found, problems = decode.decode_counters(data[:cut])
+        if events or status or not said or not problems or len(found) not in (0, len(whole)):
+            raise AssertionError(f'cut at {cut}: status {status}, {len(found)} records, {said}, {problems}')
+        if (len(found) == 0) != (cut < len(data) - 12):
+            raise AssertionError(f'cut at {cut}: {len(found)} records')
+
+
+# Those made before logs had short headers, and with them.
+GOLDEN = ('version1', 'short')
 TESTS = [(f'good: {name}', test_program(name)) for name in PROGRAMS]
 TESTS += [('counters', test_counters),
-          ('truncated', test_truncated), ('changed bits', test_flipped), ('holes', test_hole),
-          ('newer version', test_newer_version), ('log of version 1', test_promise)]
+          ('truncated', lambda scratch: test_truncated(record('python', scratch), scratch)),
+          ('changed bits', lambda scratch: test_flipped(record('python', scratch), scratch)), ('holes', test_hole),
+          ('without events', test_without_events), ('newer version', test_newer_version)]
+TESTS += [(f'old log: {name}', test_promise(name)) for name in GOLDEN]
+TESTS += [(f'old log, damaged: {name}', test_promise_damaged(name)) for name in GOLDEN]
 
 
 def main():

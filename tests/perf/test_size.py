@@ -12,7 +12,7 @@ IOSEER = os.path.join(BUILD, 'ioseer')
 CALLS = os.path.join(BUILD, 'bench', 'bench-calls')
 EVENTS = 200_000
 REGULAR, RANDOM = 8, 16  # bytes per event, as the project promises
-WITHOUT_TRACE = 3000  # bytes of a log: one file that four ranks share
+WITHOUT_TRACE = 2400  # bytes of a log: one file that four ranks share
 
 LIMITS = {
     'pwrite': REGULAR,

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "fmt/block.h"
+#include "fmt/fields.h"
 
 static void test_header(void **state) {
     (void)state;
@@ -36,16 +37,26 @@ static void test_header(void **state) {
 
 static void test_trailer(void **state) {
     (void)state;
-    uint8_t buffer[LOG_TRAILER_BYTES];
-    uint64_t offset;
-    log_trailer_put(buffer, 0x123456789abc);
-    assert_int_equal(log_trailer_get(buffer, &offset), 0);
-    assert_int_equal(offset, 0x123456789abc);
-    for (size_t i = 0; i < sizeof buffer; i++) {
-        buffer[i] ^= 0x80;
-        assert_true(log_trailer_get(buffer, &offset) < 0);
-        buffer[i] ^= 0x80;
+    uint8_t buffer[LOG_OLD_TRAILER_BYTES] = {0}, *in = buffer + sizeof buffer - LOG_TRAILER_BYTES;
+    const uint8_t *end = buffer + sizeof buffer;
+    struct log_trailer trailer;
+    for (uint32_t index_bytes = 0; index_bytes <= 0x12345678; index_bytes += 0x12345678) {
+        log_trailer_put(in, index_bytes);
+        for (size_t len = LOG_TRAILER_BYTES; len <= sizeof buffer; len += sizeof buffer - LOG_TRAILER_BYTES) {
+            assert_int_equal(log_trailer_get(end, len, 0x20000000, &trailer), 0);
+            assert_int_equal(trailer.bytes, LOG_TRAILER_BYTES);
+            assert_int_equal(trailer.index_offset, 0x20000000 - LOG_TRAILER_BYTES - index_bytes);
+            assert_int_equal(trailer.has_index, index_bytes != 0);
+        }
     }
+    assert_int_equal(log_trailer_get(end, sizeof buffer, 0x12345678, &trailer), ERR_FORMAT); // the log is too short
+    for (uint8_t *at = in; at < end; at++) {
+        *at ^= 0x80;
+        assert_true(log_trailer_get(end, sizeof buffer, 0x20000000, &trailer) < 0);
+        assert_true(log_trailer_get(end, LOG_TRAILER_BYTES, 0x20000000, &trailer) < 0);
+        *at ^= 0x80;
+    }
+    assert_int_equal(log_trailer_get(end, LOG_TRAILER_BYTES - 1, 0x20000000, &trailer), ERR_TRUNCATED);
 }
 
 static struct log_block store(const uint8_t *raw, size_t len, struct bytes *stored) {
@@ -77,7 +88,7 @@ static void test_block(void **state) {
     for (size_t len = 0; len <= sizeof raw; len += 250) {
         struct log_block block = store(raw, len, &stored); // shrinks, but for the empty one
         log_block_put(header, &block);
-        assert_int_equal(log_block_get(header, &got), 0);
+        assert_int_equal(log_block_get(header, sizeof header, &got), 0);
         log_block_put(again, &got);
         assert_memory_equal(again, header, sizeof again);
         assert_true(got.stream == 3 && got.tid == 4 && got.events == 5 && got.end_ns == 10);
@@ -92,7 +103,7 @@ static void test_block(void **state) {
     assert_memory_equal(loaded.data, raw, sizeof raw);
     for (size_t i = 0; i < sizeof header; i++) {
         header[i] ^= 4;
-        assert_true(log_block_get(header, &got) < 0);
+        assert_true(log_block_get(header, sizeof header, &got) < 0);
         header[i] ^= 4;
     }
     bytes_free(&stored);
@@ -109,7 +120,7 @@ static void test_lies(void **state) {
     struct log_block lie = block, got;
     lie.raw_len = LOG_BLOCK_MAX_RAW + 1;
     log_block_put(header, &lie);
-    assert_int_equal(log_block_get(header, &got), ERR_FORMAT);
+    assert_int_equal(log_block_get(header, sizeof header, &got), ERR_FORMAT);
     assert_int_equal(log_block_load(&lie, stored.data, &loaded), ERR_FORMAT);
     lie.raw_len = sizeof raw - 1;
     assert_int_equal(log_block_load(&lie, stored.data, &loaded), ERR_FORMAT);
@@ -129,12 +140,55 @@ static void test_lies(void **state) {
     bytes_free(&loaded);
 }
 
+static size_t put_records(uint8_t *out, size_t room, unsigned count) {
+    struct fields_out fields = {.at = out, .end = out + room};
+    for (unsigned i = 0; i < count; i++) {
+        fields_begin(&fields, 3);
+        fields_number(&fields, 1, i);
+        fields_string(&fields, 2, "text");
+        fields_end(&fields);
+    }
+    return (size_t)(fields.at - out);
+}
+
+// Blocks of records: as they are if there are few, else compressed.
+static void test_short(void **state) {
+    (void)state;
+    uint8_t records[4096];
+    struct bytes out = {0}, loaded = {0};
+    for (unsigned count = 0; count < 200; count = count * 4 + 1) {
+        struct log_block block = {.type = BLOCK_RECORDS}, got;
+        size_t len = put_records(records, sizeof records, count);
+        out.len = 0;
+        assert_int_equal(bytes_append(&out, "before", 6), 0);
+        assert_int_equal(log_block_append(&block, records, len, &out), 0);
+        assert_int_equal(out.len, 6 + LOG_SHORT_HEADER_BYTES + block.stored_len);
+        assert_int_equal(block.codec, count > 1 ? CODEC_SHARED : CODEC_NONE);
+        for (size_t there = 0; there < LOG_SHORT_HEADER_BYTES; there++)
+            assert_int_equal(log_block_get(out.data + 6, there, &got), ERR_TRUNCATED);
+        assert_int_equal(log_block_search(out.data, out.len), 6);
+        assert_int_equal(log_block_get(out.data + 6, LOG_SHORT_HEADER_BYTES, &got), 0);
+        assert_true(got.type == BLOCK_RECORDS && got.header_bytes == LOG_SHORT_HEADER_BYTES && got.events == 0);
+        const uint8_t *payload = out.data + 6 + got.header_bytes;
+        assert_int_equal(log_block_load(&got, payload, &loaded), 0);
+        assert_int_equal(loaded.len, len);
+        if (len) assert_memory_equal(loaded.data, records, len);
+        for (size_t i = 6; i < out.len; i++) {
+            out.data[i] ^= 16;
+            bool is_header = i < 6 + LOG_SHORT_HEADER_BYTES;
+            if (is_header) assert_true(log_block_get(out.data + 6, LOG_SHORT_HEADER_BYTES, &got) < 0);
+            if (!is_header) assert_int_equal(log_block_load(&got, payload, &loaded), ERR_CHECKSUM);
+            out.data[i] ^= 16;
+        }
+    }
+    bytes_free(&out);
+    bytes_free(&loaded);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_header),
-        cmocka_unit_test(test_trailer),
-        cmocka_unit_test(test_block),
-        cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_header), cmocka_unit_test(test_trailer), cmocka_unit_test(test_block),
+        cmocka_unit_test(test_lies),   cmocka_unit_test(test_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

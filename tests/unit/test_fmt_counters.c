@@ -369,12 +369,60 @@ static void test_ranks(void **state) {
     assert_true(values[count - 3].real == 1500e-9 && values[count - 1].real == 25);
 }
 
+static struct counters_ranks read_ranks(const uint8_t *record, size_t len, const struct counters *c) {
+    struct fields_in in = {record, record + len}, body;
+    struct counters_ranks ranks;
+    unsigned kind;
+    assert_int_equal(fields_next_record(&in, &kind, &body), 1);
+    assert_int_equal(counters_get_ranks(body, c, &ranks), 0);
+    return ranks;
+}
+
+// What is written of the ranks comes back, and old logs have it in another form.
+static void test_ranks_written(void **state) {
+    (void)state;
+    struct counters c = {0};
+    c.value[COUNTER_BYTES_READ] = 1000;
+    c.value[COUNTER_BYTES_WRITTEN] = 11;
+    c.value[COUNTER_WRITE_TIME] = 5000;
+    const struct counters_ranks all[] = {
+        {.count = 1, .fastest = {7, 1011, 5000}, .slowest = {7, 1011, 5000}},
+        {.count = 4, .fastest = {3, 252, 1250}, .slowest = {0, 252, 1250}}, // all the same: nothing behind the ranks
+        {.count = 4,
+         .fastest = {3, 0, 1},
+         .slowest = {0, 1011, 4000},
+         .variance_time = 1e-7 / 3,
+         .variance_bytes = 1.0 / 3},
+        {.count = 4, .fastest = {3, 0, 1}, .slowest = {0, 1011, 4000}, .variance_bytes = 4484199},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        uint8_t record[256];
+        struct fields_out out = {.at = record, .end = record + sizeof record};
+        fields_begin(&out, RECORD_COUNTERS);
+        counters_put_ranks(&out, &c, &all[i]);
+        fields_end(&out);
+        const struct counters_ranks got = read_ranks(record, (size_t)(out.at - record), &c);
+        assert_memory_equal(&got, &all[i], sizeof got);
+    }
+    const uint8_t old[] = {4, 3, 0,    1,    0, 0xf3, 7, 0xa0, 31, 0, 0,    0,   0,
+                           0, 0, 0xd0, 0x3f, 0, 0,    0, 0,    0,  0, 0x39, 0x40};
+    uint8_t record[64];
+    struct fields_out out = {.at = record, .end = record + sizeof record};
+    fields_begin(&out, RECORD_COUNTERS);
+    fields_bytes(&out, COUNTERS_OLD_RANKS, old, sizeof old);
+    fields_end(&out);
+    const struct counters_ranks got = read_ranks(record, (size_t)(out.at - record), &c);
+    assert_true(got.count == 4 && got.fastest.rank == 3 && got.fastest.bytes == 0 && got.fastest.time == 1);
+    assert_true(got.slowest.rank == 0 && got.slowest.bytes == 1011 && got.slowest.time == 4000);
+    assert_true(got.variance_time == 0.25 && got.variance_bytes == 25);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sequence),    cmocka_unit_test(test_bins),   cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_roles),       cmocka_unit_test(test_merge),  cmocka_unit_test(test_merge_overlap),
         cmocka_unit_test(test_many_values), cmocka_unit_test(test_record), cmocka_unit_test(test_clock),
-        cmocka_unit_test(test_mpiio),       cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_mpiio),       cmocka_unit_test(test_ranks),  cmocka_unit_test(test_ranks_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,13 +31,25 @@ struct log_maker {
     uint64_t class_count[CLASS_COUNT]; // of the next block of events, for the index; all 0: it has none
 };
 
-static inline void maker_block(struct log_maker *maker, struct log_block *block, const uint8_t *raw, size_t len) {
-    uint8_t header[LOG_BLOCK_HEADER_BYTES], entry[128];
+static inline void maker_long_block(struct log_maker *maker, struct log_block *block, const uint8_t *raw, size_t len) {
+    uint8_t header[LOG_BLOCK_HEADER_BYTES];
     struct bytes stored = {0};
-    struct fields_out out = {.at = entry, .end = entry + sizeof entry};
     log_block_store(block, raw, len, &stored);
+    log_block_put(header, block);
+    bytes_append(&maker->log, header, sizeof header);
+    bytes_append(&maker->log, stored.data, stored.len);
+    bytes_free(&stored);
+}
+
+static inline void maker_block(struct log_maker *maker, struct log_block *block, const uint8_t *raw, size_t len) {
+    uint8_t entry[128];
+    uint64_t offset = maker->log.len;
+    struct fields_out out = {.at = entry, .end = entry + sizeof entry};
+    // Only the long form takes records that make no sense.
+    if (block->type == BLOCK_EVENTS || log_block_append(block, raw, len, &maker->log) < 0)
+        maker_long_block(maker, block, raw, len);
     fields_begin(&out, RECORD_BLOCK);
-    fields_number(&out, INDEX_OFFSET, maker->log.len);
+    fields_number(&out, INDEX_OFFSET, offset);
     fields_number(&out, INDEX_TYPE, block->type);
     fields_number(&out, INDEX_STREAM, block->stream);
     fields_number(&out, INDEX_EVENTS, block->events);
@@ -47,10 +59,6 @@ static inline void maker_block(struct log_maker *maker, struct log_block *block,
     if (block->type == BLOCK_EVENTS) fields_indexed(&out, INDEX_CLASS_COUNT, maker->class_count, CLASS_COUNT);
     fields_end(&out);
     bytes_append(&maker->index, entry, (size_t)(out.at - entry));
-    log_block_put(header, block);
-    bytes_append(&maker->log, header, sizeof header);
-    bytes_append(&maker->log, stored.data, stored.len);
-    bytes_free(&stored);
 }
 
 static inline struct log_maker *maker_new(void) {
@@ -135,8 +143,9 @@ static inline void maker_finish(struct log_maker *maker) {
     uint8_t trailer[LOG_TRAILER_BYTES];
     struct bytes index = maker->index;
     maker->index = (struct bytes){0};
-    log_trailer_put(trailer, maker->log.len);
+    size_t before = maker->log.len;
     maker_block(maker, &block, index.data, index.len);
+    log_trailer_put(trailer, (uint32_t)(maker->log.len - before));
     bytes_append(&maker->log, trailer, sizeof trailer);
     bytes_free(&index);
 }

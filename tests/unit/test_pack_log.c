@@ -71,13 +71,14 @@ static void read_log(int fd, struct contents *contents) {
     assert_int_equal(pread(fd, data, len, 0), len);
     struct log_header header;
     assert_int_equal(log_header_get(data, &header), 0);
-    uint64_t index_offset;
-    assert_int_equal(log_trailer_get(data + len - LOG_TRAILER_BYTES, &index_offset), 0);
+    struct log_trailer trailer;
+    assert_int_equal(log_trailer_get(data + len, len, len, &trailer), 0);
+    assert_int_equal(trailer.bytes, LOG_TRAILER_BYTES);
     for (size_t at = LOG_HEADER_BYTES; at < len - LOG_TRAILER_BYTES;) {
         struct log_block block;
         struct bytes raw = {0};
-        assert_int_equal(log_block_get(data + at, &block), 0);
-        assert_int_equal(log_block_load(&block, data + at + LOG_BLOCK_HEADER_BYTES, &raw), 0);
+        assert_int_equal(log_block_get(data + at, len - at, &block), 0);
+        assert_int_equal(log_block_load(&block, data + at + block.header_bytes, &raw), 0);
         if (block.type == BLOCK_EVENTS) {
             contents->block[contents->blocks] = block;
             contents->before[contents->blocks] = contents->records;
@@ -86,13 +87,16 @@ static void read_log(int fd, struct contents *contents) {
             size_t before = contents->records;
             read_records(contents, &raw);
             if (block.type == BLOCK_INDEX) {
-                assert_int_equal(at, index_offset);
+                assert_true(trailer.has_index && at == trailer.index_offset);
                 contents->index_entries = contents->records - before;
             }
             bytes_free(&raw);
         }
-        at += LOG_BLOCK_HEADER_BYTES + block.stored_len;
+        assert_int_equal(block.header_bytes,
+                         block.type == BLOCK_EVENTS ? LOG_BLOCK_HEADER_BYTES : LOG_SHORT_HEADER_BYTES);
+        at += block.header_bytes + block.stored_len;
     }
+    assert_int_equal(trailer.has_index, contents->blocks > 0); // of events
     free(data);
 }
 

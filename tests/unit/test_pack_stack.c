@@ -484,7 +484,7 @@ static void test_no_memory(void **state) {
     save(scene, "1" SPILL_SUFFIX, scene->image.data, scene->image.len);
     struct trials without = try_all(plain), with = try_all(scene);
     assert_int_equal(without.unjoined, 0);
-    assert_true(with.errors <= without.errors + 2); // the stack itself has no room, or the log
+    assert_true(with.errors <= without.errors + 16); // the stack itself has no room, or the log, which has more records
     assert_int_equal(with.unjoined, with.logs);
     assert_true(with.logs > 16);
     end(plain);

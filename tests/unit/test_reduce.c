@@ -216,8 +216,8 @@ static struct found read_part(const char *folder, struct part_head *head) {
     assert_int_equal(index.len, PART_HEAD_BYTES + head->blocks * PART_ENTRY_BYTES);
     for (uint64_t i = 0; i < head->blocks; i++) {
         struct part_entry entry = part_entry_get(index.data + PART_HEAD_BYTES + i * PART_ENTRY_BYTES);
-        assert_int_equal(log_block_get(blocks.data + entry.offset, &block), 0);
-        assert_int_equal(log_block_load(&block, blocks.data + entry.offset + LOG_BLOCK_HEADER_BYTES, &raw), 0);
+        assert_int_equal(log_block_get(blocks.data + entry.offset, blocks.len - entry.offset, &block), 0);
+        assert_int_equal(log_block_load(&block, blocks.data + entry.offset + block.header_bytes, &raw), 0);
         for (in = fields_of(&raw); fields_next_record(&in, &kind, &body) > 0;) take_record(&found, kind, body);
     }
     bytes_free(&blocks);
