@@ -1,8 +1,13 @@
 // shutdown RANKS SHARED OWN: what the end of an MPI job costs rank 0 (reduce/run.h), with RANKS ranks that share so
 // many files and have so many of their own. The other ranks do not exist: their messages are generated. Prints one
 // line: seconds of own work, of transfer by a model, messages, bytes sent and received, most bytes in memory, bytes of
-// the log, its files.
+// the log without its processes, bytes that a record of each rank adds to it, files of rank 0.
+//
+// The log has what the packer writes for such a job: header, trailer, the blocks of all writers, each as large as that
+// of rank 0, and the records of the job and of the reduction, together with the only block if there is one. What is not
+// in it: processes that are no ranks, such as launchers, and what the packer looks up on its host: devices and mounts.
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +18,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/io.h"
 #include "base/varint.h"
 #include "fmt/block.h"
 #include "fmt/part.h"
@@ -225,11 +231,142 @@ static int swap(void *context, int with, const void *data, size_t len, struct by
 
 // --- the log
 
-static uint64_t file_bytes(const char *folder, const char *name) {
+// As in srun -n RANKS ./simulation input.nml, in a batch job.
+static void put_job(struct simulation *s, struct fields_out *out) {
+    const uint64_t start_ns = UINT64_C(1795000000123456789);
+    fields_begin(out, RECORD_JOB);
+    fields_string(out, JOB_COMMAND, "srun");
+    fields_string(out, JOB_COMMAND, "./simulation");
+    fields_string(out, JOB_COMMAND, "input.nml");
+    fields_number(out, JOB_START_NS, start_ns);
+    fields_string(out, JOB_HOST, "node0001");
+    fields_string(out, JOB_CWD, "/scratch/project/run-20261117");
+    fields_string(out, JOB_VERSION, IOSEER_VERSION);
+    fields_number(out, JOB_UID, 20123);
+    fields_string(out, JOB_ID, "4711003");
+    fields_number(out, JOB_END_NS, start_ns + UINT64_C(3600000000000) + next_random(s) % 1000000000);
+    fields_number(out, JOB_COMPLETE, 1);
+    fields_number(out, JOB_EXIT_STATUS, 0);
+    fields_number(out, JOB_NPROCS, s->ranks);
+    fields_end(out);
+    fields_begin(out, RECORD_REDUCTION);
+    fields_number(out, REDUCTION_RANKS, s->ranks);
+    fields_signed(out, REDUCTION_START_NS, -(int64_t)(next_random(s) % 1000000000));
+    fields_number(out, REDUCTION_PROCESS, 1);
+    fields_end(out);
+}
+
+static int read_block(const char *folder, struct bytes *records) {
+    struct bytes part = {0};
+    struct log_block block;
     char path[128];
-    struct stat status;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+    snprintf(path, sizeof path, "%s/%s", folder, PART_BLOCKS);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    RETURN_IF(fd < 0, -errno);
+    int code = io_read_all(fd, &part, LOG_BLOCK_MAX_RAW);
+    close(fd);
+    const uint8_t *at = part.data + LOG_HEADER_BYTES;
+    if (code >= 0) code = part.len > LOG_HEADER_BYTES ? 0 : ERR_TRUNCATED;
+    if (code >= 0) code = log_block_get(at, part.len - LOG_HEADER_BYTES, &block);
+    if (code >= 0) code = log_block_load(&block, at + block.header_bytes, records);
+    bytes_free(&part);
+    return code;
+}
+
+static int64_t log_bytes(struct simulation *s, const char *folder, const struct reduce_costs *costs) {
+    struct log_block block = {.type = BLOCK_RECORDS};
+    struct bytes records = {0}, out = {0};
+    uint8_t job[1024];
+    struct fields_out fields = {.at = job, .end = job + sizeof job};
+    uint64_t writers = s->ranks / s->group, bytes = LOG_HEADER_BYTES + LOG_TRAILER_BYTES;
+    bool is_one = writers == 1 && s->stored[1] <= 1;
+    put_job(s, &fields);
+    int code = is_one ? read_block(folder, &records) : 0;
+    if (code == 0) code = bytes_append(&records, job, (size_t)(fields.at - job));
+    if (code == 0) code = log_block_append(&block, records.data, records.len, &out);
+    bytes += out.len + (is_one ? 0 : writers * costs->written_bytes);
+    bytes_free(&records);
+    bytes_free(&out);
+    return code < 0 ? code : (int64_t)bytes;
+}
+
+// --- the processes: 64 ranks on a host, which began within a second and ended within another
+
+enum { HOST_RANKS = 64, PROCESS_ROOM = 1024, RECORDS_BYTES = 256 << 10 };
+
+static void put_clock(struct fields_out *out, uint64_t host) {
+    fields_number(out, PROCESS_CLOCK_UNITS, 1234567890123 + host * 987654321);
+    fields_signed(out, PROCESS_CLOCK_NS, (int64_t)(host * 12345));
+    fields_number(out, PROCESS_CLOCK_SPAN_UNITS, 2250000000000);
+    fields_number(out, PROCESS_CLOCK_SPAN_NS, 3600123456789);
+}
+
+static void put_what(struct fields_out *out, const struct simulation *s, uint64_t rank) {
+    char host[32];
+    snprintf(host, sizeof host, "node%04lu", rank / HOST_RANKS + 1);
+    fields_string(out, PROCESS_HOST, host);
+    fields_string(out, PROCESS_EXE, "/home/user/simulation/bin/simulation");
+    fields_string(out, PROCESS_CWD, "/scratch/project/run-20261117");
+    fields_string(out, PROCESS_ARG, "./simulation");
+    fields_string(out, PROCESS_ARG, "input.nml");
+    fields_number(out, PROCESS_CPUS, 1);
+    fields_number(out, PROCESS_RANK, rank + 1);
+    fields_number(out, PROCESS_MPI_SIZE, s->ranks);
+    fields_number(out, PROCESS_LOCAL_RANK, rank % HOST_RANKS + 1);
+    fields_string(out, PROCESS_MPI, "MPICH 4.0.2");
+}
+
+static void put_process(struct simulation *s, struct fields_out *out, uint64_t rank) {
+    const uint64_t run_ns = UINT64_C(3600000000000), second = 1000000000, host = rank / HOST_RANKS;
+    const uint64_t left_out[LEFT_OUT_COUNT] = {0, 40000 + next_random(s) % 100};
+    uint64_t written[LAYER_COUNT] = {0};
+    written[LAYER_POSIX] = (s->shared + s->own) * (10 << 20);
+    fields_begin(out, RECORD_PROCESS);
+    fields_number(out, PROCESS_ID, rank + 1);
+    fields_number(out, PROCESS_PID, 20000 + host * 17 % 1000 + rank % HOST_RANKS);
+    fields_number(out, PROCESS_PPID, 19000 + host * 17 % 1000);
+    fields_number(out, PROCESS_UID, 20123);
+    put_what(out, s, rank);
+    fields_number(out, PROCESS_START_NS, rank * second / s->ranks + next_random(s) % (second / s->ranks));
+    fields_number(out, PROCESS_END_NS, run_ns + next_random(s) % second);
+    put_clock(out, host);
+    fields_number(out, PROCESS_EXIT, EXIT_CLEAN);
+    fields_number(out, PROCESS_EXIT_VALUE, 0);
+    fields_number(out, PROCESS_READ_CHARS, 52000 + next_random(s) % 100);
+    fields_number(out, PROCESS_WRITE_CHARS, written[LAYER_POSIX]);
+    fields_number(out, PROCESS_LOAD_READ_CHARS, 3000);
+    fields_number(out, PROCESS_LOAD_WRITE_CHARS, 0);
+    fields_indexed(out, PROCESS_LEFT_OUT_READ, left_out, LEFT_OUT_COUNT);
+    fields_number(out, PROCESS_LEFT_OUT_CALLS, 12);
+    fields_number(out, PROCESS_STDIO_KERNEL_READ, 0);
+    fields_number(out, PROCESS_STDIO_KERNEL_WRITE, 0);
+    fields_number(out, PROCESS_COMM_CALLS, 100 << 4);
+    fields_number(out, PROCESS_COMM_NS, (10 * second + next_random(s) % second) << 4);
+    fields_number(out, PROCESS_TRACE_ENDED, LOSS_TRACE_CAP);
+    fields_number(out, PROCESS_IO_NS, (s->shared + s->own) * 5000000 + next_random(s) % 1000000);
+    fields_indexed(out, PROCESS_REDUCED_WRITTEN, written, LAYER_COUNT);
+    fields_number(out, PROCESS_CPU_WAIT_NS, second + next_random(s) % 1000000);
+    fields_end(out);
+}
+
+static int64_t process_bytes(struct simulation *s) {
+    struct bytes records = {0}, out = {0};
+    struct log_block block = {.type = BLOCK_RECORDS};
+    int64_t bytes = 0;
+    for (uint64_t rank = 0; rank < s->ranks && bytes >= 0; rank++) {
+        uint8_t *at = bytes_reserve(&records, PROCESS_ROOM);
+        if (!at) return -ENOMEM;
+        struct fields_out fields = {.at = at, .end = at + PROCESS_ROOM};
+        put_process(s, &fields, rank);
+        records.len += (size_t)(fields.at - at);
+        if (records.len < RECORDS_BYTES && rank + 1 < s->ranks) continue;
+        int code = log_block_append(&block, records.data, records.len, &out);
+        bytes = code < 0 ? code : bytes + (int64_t)out.len;
+        records.len = out.len = 0;
+    }
+    bytes_free(&records);
+    bytes_free(&out);
+    return bytes;
 }
 
 static void remove_folder(const char *folder) {
@@ -261,15 +398,13 @@ int main(int argc, char **argv) {
     s.resumed_s = seconds();
     int code = reduce_run(&job, &link, &costs);
     s.work_s += seconds() - s.resumed_s;
-    uint64_t writers = s.ranks / s.group, index = writers * 20 + LOG_BLOCK_HEADER_BYTES + LOG_TRAILER_BYTES;
-    uint64_t log_bytes = LOG_HEADER_BYTES + writers * costs.written_bytes + index;
-    uint64_t part_bytes = file_bytes(folder, PART_BLOCKS);
+    int64_t log = code < 0 ? code : log_bytes(&s, folder, &costs), processes = log < 0 ? log : process_bytes(&s);
     remove_folder(folder);
-    if (code < 0 || !part_bytes) {
-        fprintf(stderr, "shutdown: %s\n", err_text(code));
+    if (processes < 0) {
+        fprintf(stderr, "shutdown: %s\n", err_text((int)processes));
         return 1;
     }
-    printf("%lu %lu %lu %.6f %.6f %lu %lu %lu %lu %lu %lu\n", s.ranks, s.shared, s.own, s.work_s, s.transfer_s,
-           costs.rounds, costs.sent_bytes, costs.received_bytes, costs.most_bytes, log_bytes, costs.files);
+    printf("%lu %lu %lu %.6f %.6f %lu %lu %lu %lu %ld %ld %lu\n", s.ranks, s.shared, s.own, s.work_s, s.transfer_s,
+           costs.rounds, costs.sent_bytes, costs.received_bytes, costs.most_bytes, log, processes, costs.files);
     return 0;
 }

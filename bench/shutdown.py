@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""shutdown.py BUILD [RANKS...]: what the end of an MPI job costs that is recorded without `record`. First one rank of many that do
+"""shutdown.py BUILD [simulate | RANKS...]: what the end of an MPI job costs that is recorded without `record`. First one rank of many that do
 not exist (bench/shutdown.c), beside what Darshan's paper reports; then real ranks, MPI_Finalize without and with ioseer."""
 import json
 import os
@@ -25,12 +25,13 @@ def simulate(build):
         printed = subprocess.run([program, str(ranks), str(shared), str(own)], check=True, stdout=subprocess.PIPE, text=True)
         words = printed.stdout.split()
         work, transfer = (float(word) * 1e3 for word in words[3:5])
-        messages, sent, received, memory, log = (int(word) for word in words[5:10])
+        messages, sent, received, memory, log, processes = (int(word) for word in words[5:11])
         files = shared + own * ranks
         rows.append([f'{ranks:,}', f'{shared:,}', f'{own:,}', f'{work:.1f}', f'{transfer:.1f}', messages,
-                     f'{(sent + received) / 1e3:,.1f}', f'{memory / 1e3:,.1f}', f'{log:,}', f'{log / files:,.0f}', paper])
+                     f'{(sent + received) / 1e3:,.1f}', f'{memory / 1e3:,.1f}', f'{log:,}', f'{log / files:,.0f}', paper, f'{processes:,}',
+                     f'{processes / ranks:.1f}'])
     table('One rank of many', ['ranks', 'shared files', 'own', 'work, ms', 'transfer, ms', 'messages', 'kB moved', 'kB in memory',
-                               'bytes of the log', 'per file', "Darshan's paper"], rows)
+                               'bytes of the log', 'per file', "Darshan's paper", 'processes', 'per rank'], rows)
 
 
 class Runs:
@@ -74,6 +75,8 @@ def main():
     place = Place(build)
     print(machine())
     simulate(build)
+    if sys.argv[2:] == ['simulate']:
+        return
     ranks = [int(word) for word in sys.argv[2:]] or [16, 64, 128, 256]
     rows = [Runs(place, build, mpi).row(count, files) for mpi in LAUNCHERS if shutil.which(LAUNCHERS[mpi][0])
             for files in (0, 16) for count in ranks]
