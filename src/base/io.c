@@ -42,6 +42,30 @@ int io_write_all(int fd, const void *data, size_t len) {
     return 0;
 }
 
+int64_t io_read_at(int fd, void *out, size_t len, uint64_t offset) {
+    size_t done = 0;
+    while (done < len) {
+        ssize_t got = pread(fd, (uint8_t *)out + done, len - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        RETURN_IF(got < 0, -errno);
+        if (got == 0) break;
+        done += (size_t)got;
+    }
+    return (int64_t)done;
+}
+
+int io_write_at(int fd, const void *data, size_t len, uint64_t offset) {
+    for (const uint8_t *at = data; len > 0;) {
+        ssize_t done = pwrite(fd, at, len, (off_t)offset);
+        if (done < 0 && errno == EINTR) continue;
+        RETURN_IF(done <= 0, done < 0 ? -errno : -EIO);
+        at += done;
+        offset += (uint64_t)done;
+        len -= (size_t)done;
+    }
+    return 0;
+}
+
 int io_beside_open(struct io_beside *beside, const char *path, mode_t mode) {
     RETURN_IF(snprintf(beside->path, sizeof beside->path, "%s.new", path) >= PATH_MAX, -ENAMETOOLONG);
     unlink(beside->path);

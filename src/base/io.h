@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/bytes.h"
@@ -12,6 +13,9 @@ int io_read_all(int fd, struct bytes *out, size_t limit);
 // Reads the first line of a file, without its end, up to `size` - 1 bytes. False, with an empty line, if that fails.
 bool io_first_line(const char *path, char *line, size_t size);
 int io_write_all(int fd, const void *data, size_t len);
+// At an offset. The number of bytes, which is smaller only at the end of the file, or a negative code.
+int64_t io_read_at(int fd, void *out, size_t len, uint64_t offset);
+int io_write_at(int fd, const void *data, size_t len, uint64_t offset);
 
 // A file that is written beside its place and replaces what is there when it is whole. Others may be able to make files
 // in the directory: one that is there already may be a link to elsewhere.

@@ -451,6 +451,7 @@ static const char *loss_noun(unsigned reason) {
     case LOSS_MAPPINGS: return "mapping";
     case LOSS_NOT_FOLLOWED: return "program";
     case LOSS_PROBE: return "call";
+    case LOSS_AWAY: return "host";
     default: return "event";
     }
 }

@@ -14,6 +14,7 @@
 #include "cli/argument.h"
 #include "cli/pack_report.h"
 #include "cli/verb.h"
+#include "site/deliver.h"
 #include "site/finish.h"
 #include "site/keep.h"
 #include "stack/recording.h"
@@ -33,7 +34,8 @@ static const struct option_row rows[] = {
     ROW_QUIET(&options.quiet, "suppress ioseer's own messages"),
     {"remove", 0, OPTION_FLAG, &options.remove, NULL, "remove DIR after LOG is written"},
     {"finish", 0, OPTION_FLAG, &options.finish, NULL,
-     "DIR is of a job without `record`: make its log where ioseer.conf says, unless it still runs"},
+     "DIR is of a job without `record`: make its log where ioseer.conf says, unless it still runs; or it is what one "
+     "host has of it: send that"},
     {"left", 0, OPTION_FLAG, &options.left, NULL,
      "make the logs of all such jobs that were killed, for root those of all users, and remove old logs"},
     {0},
@@ -112,6 +114,9 @@ static enum status run(int argc, char **argv) {
     if (code < 0) return cli_problem("pack", options.output, &problem, code);
     code = check_directory(spill_dir);
     if (code < 0) return cli_fail("pack", spill_dir, code);
+    // What this host has of the job in a folder of its own, unless processes use it.
+    code = deliver_of_job(spill_dir, true);
+    if (code < 0 && code != ERR_NOTHING && code != -EBUSY && !options.quiet) cli_fail("pack", spill_dir, code);
     // A stack that the job was recorded with may still have records of it. Without them the log lacks some layers.
     code = stack_recording_rescue(spill_dir, &missing);
     if (code < 0 && !options.quiet) cli_problem("pack", spill_dir, &missing, code);
@@ -133,8 +138,10 @@ const struct verb verb_pack = {
     .name = "pack",
     .summary = "make a log from the spill files of an interrupted job",
     .usage = "[OPTION]... DIR [-o LOG]\n--finish DIR\n--left",
-    .about = "Makes LOG from the spill files in DIR. A killed `record` leaves this directory beside its log.\n"
-             "What a stack still has of the job is copied into DIR first. Nothing else in it changes without --remove.",
+    .about =
+        "Makes LOG from the spill files in DIR. A killed `record` leaves this directory beside its log.\n"
+        "What a stack or a folder of this host still has of the job is put into DIR first. Nothing else in it changes\n"
+        "without --remove.",
     .options = rows,
     .run = run,
 };

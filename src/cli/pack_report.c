@@ -91,7 +91,7 @@ static void print_missing(const char *log_path, const struct pack_result *result
 }
 
 void pack_report_result(const char *log_path, const char *program, const struct pack_result *result) {
-    if (!result->processes && !result->unrecorded && !result->damaged_bytes && !result->unfollowed) {
+    if (!result->processes && !result->unrecorded && !result->damaged_bytes && !result->unfollowed && !result->away) {
         cli_warn(NULL, "%s: nothing recorded: the recorder was not loaded; see 'ioseer doctor %s'", log_path, program);
         return;
     }
@@ -101,6 +101,7 @@ void pack_report_result(const char *log_path, const char *program, const struct 
     if (result->lost_events) fprintf(stderr, ", %s lost", human_count(result->lost_events, "event").text);
     if (result->unrecorded)
         fprintf(stderr, ", %s could not be recorded", human_count(result->unrecorded, "process").text);
+    if (result->away) fprintf(stderr, ", records of %s have not arrived", human_count(result->away, "host").text);
     if (result->damaged_bytes) fprintf(stderr, ", %s unreadable", human_bytes(result->damaged_bytes).text);
     print_missing(log_path, result);
     if (result->running)

@@ -174,6 +174,7 @@ enum loss_reason {
         15, // programs that no library can be preloaded into and that were not followed; the text says why
     LOSS_OLD_LIBRARY = 16, // processes with an HDF5 before 1.10, whose calls are not recorded
     LOSS_PROBE = 17,       // calls below the system call that probes had no room for; bytes of their files
+    LOSS_AWAY = 18,        // hosts whose records have not arrived; the text is the host's name
     LOSS_REASONS
 };
 
@@ -182,7 +183,7 @@ static inline bool loss_is_of_events(unsigned reason) {
     return reason != LOSS_FILE_CAP && reason != LOSS_NO_NAME && reason != LOSS_COUNTERS_FULL &&
            reason != LOSS_NO_SPILL && reason != LOSS_SANDBOX && reason != LOSS_MAPPINGS && reason != LOSS_TABLE_FULL &&
            reason != LOSS_NO_PLUGIN && reason != LOSS_NOT_FOLLOWED && reason != LOSS_OLD_LIBRARY &&
-           reason != LOSS_PROBE;
+           reason != LOSS_PROBE && reason != LOSS_AWAY;
 }
 
 // Why bytes were left out on purpose.

@@ -23,6 +23,13 @@
 #define SPILL_USER_FOLDER "/.ioseer-"
 // In the directory of such a job: its log waits for processes that outlive the one that began it.
 #define SPILL_LATE "/late"
+// And of a link there for each host that keeps its spill files in a folder of its own; it points to that.
+#define SPILL_AWAY_SUFFIX ".away"
+// That folder has the name of the job's directory, this, and the host's name. In it: a link to the job's directory, and
+// a file that all processes lock that have a spill file there.
+#define SPILL_HOST_SUFFIX ".on-"
+#define SPILL_HOST_JOB "/job-directory"
+#define SPILL_PRESENCE "/present"
 // Reasons
 #define UNFOLLOWED_RIGHTS "set-user-id"
 #define UNFOLLOWED_UNWANTED "--no-ptrace"

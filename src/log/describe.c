@@ -35,6 +35,7 @@ const char *describe_loss(unsigned reason) {
         [LOSS_NOT_FOLLOWED] = "into which no recorder can be loaded ran unseen",
         [LOSS_OLD_LIBRARY] = "with an HDF5 before 1.10: none of its calls are recorded",
         [LOSS_PROBE] = "of the stack that its probes had no room for, or whose records could not be read",
+        [LOSS_AWAY] = "whose records have not arrived: ioseer pack --left there sends them",
     };
     const char *text = reason < sizeof texts / sizeof *texts ? texts[reason] : NULL;
     return text ? text : "for an unknown reason";

@@ -13,10 +13,12 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "pack/bundle.h"
 #include "pack/private.h"
 
 static void free_process(struct pack_process *process) {
     free(process->name);
+    free(process->bundle);
     free(process->exe);
     spill_read_free(&process->spill);
     bytes_free(&process->about);
@@ -42,21 +44,29 @@ int pack_open_file(const struct pack *pack, const char *name) {
     return ERR_FORMAT;
 }
 
-// A spill that cannot be read is a loss and does not stop the packing of the others.
+int pack_add_spill(struct pack *pack, int fd, const char *name, const char *bundle, uint64_t bundle_offset) {
+    uint64_t key = hash_text(0, name);
+    struct pack_process process = {.name = strdup(name), .bundle_offset = bundle_offset, .spill.fd = -1};
+    if (bundle) process.bundle = strdup(bundle);
+    int code = fd < 0 ? fd : spill_read_file(fd, &process.spill);
+    if (fd >= 0) close(fd);
+    process.spill.fd = -1;
+    if (!process.name || (bundle && !process.bundle)) code = -ENOMEM;
+    if (code == 0 && lookup_find(&pack->spill_names, key) != LOOKUP_NONE) code = ERR_NOTHING; // it is there already
+    if (code == 0) code = lookup_set(&pack->spill_names, key, 1);
+    if (code == 0) code = array_push(pack->process, pack->process_count, process);
+    if (code == 0) return 0;
+    if (code != ERR_NOTHING && code != -ENOMEM) pack->unreadable_bytes += process.spill.len ? process.spill.len : 1;
+    free_process(&process);
+    return code == -ENOMEM ? code : 0;
+}
+
 static int add_spill(struct pack *pack, const char *name) {
     RETURN_IF(pack->process_count >= UINT32_MAX - 1, ERR_LIMIT);
     int fd = pack_open_file(pack, name);
     if (fd == ERR_FORMAT || fd == -ELOOP || fd == -ENOENT) return 0;
     RETURN_IF(fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM, fd);
-    struct pack_process process = {.name = strdup(name), .spill.fd = -1};
-    int code = fd < 0 ? fd : spill_read_file(fd, &process.spill);
-    if (fd >= 0) close(fd);
-    process.spill.fd = -1;
-    if (code == 0) code = process.name ? array_push(pack->process, pack->process_count, process) : -ENOMEM;
-    if (code == 0) return 0;
-    if (code != ERR_NOTHING && code != -ENOMEM) pack->unreadable_bytes += process.spill.len ? process.spill.len : 1;
-    free_process(&process);
-    return code == -ENOMEM ? code : 0;
+    return pack_add_spill(pack, fd, name, NULL, 0);
 }
 
 static bool ends_in(const char *name, const char *suffix) {
@@ -88,22 +98,43 @@ static int add_unfollowed(struct pack *pack, const char *name) {
     return array_push(pack->unfollowed, pack->unfollowed_count, fresh);
 }
 
-static int load_directory(struct pack *pack) {
+static int visit_directory(struct pack *pack, int (*visit)(struct pack *, const char *name)) {
     int code = 0;
     const struct dirent *entry;
     DIR *dir = open_entries(pack->dir_fd);
     RETURN_IF(!dir, -errno);
-    while (code == 0 && (entry = readdir(dir))) {
-        if (ends_in(entry->d_name, SPILL_SUFFIX)) code = add_spill(pack, entry->d_name);
-        if (ends_in(entry->d_name, SPILL_LOST_SUFFIX)) pack->result.unrecorded++;
-        if (ends_in(entry->d_name, SPILL_UNFOLLOWED_SUFFIX)) code = add_unfollowed(pack, entry->d_name);
-        if (ends_in(entry->d_name, PACK_DEVICES_SUFFIX)) code = pack_load_records(pack, entry->d_name, &pack->devices);
-        if (!strcmp(entry->d_name, PART_INDEX)) code = pack_load_part(pack);
-        if (ends_in(entry->d_name, STACK_SUFFIX)) code = pack_load_stack(pack, entry->d_name);
-        if (ends_in(entry->d_name, PROBE_SUFFIX)) code = pack_load_probe(pack, entry->d_name);
-    }
+    while (code == 0 && (entry = readdir(dir))) code = visit(pack, entry->d_name);
     closedir(dir);
     return code;
+}
+
+static int find_away(struct pack *pack, const char *name) {
+    size_t len = strlen(name), suffix = sizeof SPILL_AWAY_SUFFIX - 1;
+    if (!ends_in(name, SPILL_AWAY_SUFFIX)) return 0;
+    pack->result.away++;
+    return text_list_add(&pack->away, "%.*s", (int)(len - suffix), name);
+}
+
+static int load_spill(struct pack *pack, const char *name) {
+    return ends_in(name, SPILL_SUFFIX) ? add_spill(pack, name) : 0;
+}
+
+static int load_file(struct pack *pack, const char *name) {
+    int code = load_spill(pack, name);
+    if (ends_in(name, BUNDLE_SUFFIX)) code = pack_load_bundle(pack, name);
+    if (ends_in(name, SPILL_LOST_SUFFIX)) pack->result.unrecorded++;
+    if (ends_in(name, SPILL_UNFOLLOWED_SUFFIX)) code = add_unfollowed(pack, name);
+    if (ends_in(name, PACK_DEVICES_SUFFIX)) code = pack_load_records(pack, name, &pack->devices);
+    if (!strcmp(name, PART_INDEX)) code = pack_load_part(pack);
+    if (ends_in(name, STACK_SUFFIX)) code = pack_load_stack(pack, name);
+    if (ends_in(name, PROBE_SUFFIX)) code = pack_load_probe(pack, name);
+    return code;
+}
+
+// A host takes its mark away after its bundle has arrived. So the bundle of one without a mark is there afterwards.
+static int load_directory(struct pack *pack) {
+    FORWARD(visit_directory(pack, find_away));
+    return visit_directory(pack, load_file);
 }
 
 static int by_start(const void *a, const void *b) {
@@ -131,7 +162,7 @@ static int for_each_spill(struct pack *pack, int (*work)(struct pack *, struct p
     int code = 0;
     for (size_t i = 0; i < pack->process_count && code == 0; i++) {
         struct spill *spill = &pack->process[i].spill;
-        spill->fd = pack_open_file(pack, pack->process[i].name);
+        spill->fd = pack_open_spill(pack, &pack->process[i]);
         code = work(pack, &pack->process[i]);
         if (spill->fd >= 0) close(spill->fd);
         spill->fd = -1;
@@ -208,7 +239,9 @@ static int write_log(struct pack *pack) {
     FORWARD(pack_write_below(pack));
     pack_write_stack(pack);
     if (pack->result.unrecorded) pack_write_loss(pack, NULL, LOSS_NO_SPILL, pack->result.unrecorded, 0);
-    for (size_t i = 0; i < pack->unfollowed_count; i++) pack_write_unfollowed(pack, &pack->unfollowed[i]);
+    for (size_t i = 0; i < pack->unfollowed_count; i++)
+        pack_write_loss_of(pack, LOSS_NOT_FOLLOWED, pack->unfollowed[i].count, pack->unfollowed[i].why);
+    for (size_t i = 0; i < pack->away.count; i++) pack_write_loss_of(pack, LOSS_AWAY, 1, pack->away.text[i]);
     if (pack->unreadable_bytes) pack_write_loss(pack, NULL, LOSS_DAMAGED, 0, pack->unreadable_bytes);
     pack->result.damaged_bytes += pack->unreadable_bytes;
     return 0;
@@ -244,6 +277,8 @@ static void free_pack(struct pack *pack) {
     free(pack->unread);
     free(pack->exchange);
     free(pack->hosts);
+    lookup_free(&pack->spill_names);
+    text_list_free(&pack->away);
     file_table_free(&pack->files);
     for (unsigned i = 0; i < PACK_UNIQUE; i++) intern_free(&pack->unique[i]);
     callsites_free(&pack->callsites);
@@ -303,7 +338,7 @@ int pack_is_running(const char *spill_dir, bool counts_unseen) {
     gethostname(host, sizeof host - 1);
     pack.dir_fd = open(spill_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     RETURN_IF(pack.dir_fd < 0, -errno);
-    int code = load_directory(&pack);
+    int code = visit_directory(&pack, load_spill);
     for (size_t i = 0; i < pack.process_count && code == 0 && !running; i++) {
         const struct pack_process *process = &pack.process[i];
         bool is_here = !strncmp(process->name, host, strlen(host)) && process->name[strlen(host)] == '.';

@@ -75,6 +75,7 @@ struct pack_result {
     uint64_t processes;      // a process that calls exec counts once
     uint64_t running;        // of these, still running
     bool joined;             // some ran already when their recording began
+    uint64_t away;           // hosts whose records have not arrived in the directory
     uint64_t unrecorded;     // processes that could not make their spill file
     uint64_t unfollowed;     // programs that no recorder can be loaded into and that ran unseen
     char unfollowed_why[64]; // one of the reasons

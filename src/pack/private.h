@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/lookup.h"
+#include "base/text_list.h"
 #include "fmt/clock_map.h"
 #include "fmt/counters.h"
 #include "fmt/part.h"
@@ -31,7 +32,9 @@ static const struct {
 
 // One spill file: a process, or one of the program images of a process that exec'ed.
 struct pack_process {
-    char *name; // of the file
+    char *name;             // of the file
+    char *bundle;           // that the file is in; NULL: it is in the directory itself
+    uint64_t bundle_offset; // of its entry there
     struct spill spill;
     uint32_t id;        // its place + 1
     char host[256];     // "" if it is not known
@@ -155,6 +158,8 @@ struct pack {
     char host[256];
     struct pack_process *process;
     size_t process_count;
+    struct lookup spill_names; // hashes: a host that was killed may deliver files twice
+    struct text_list away;     // hosts whose records have not arrived
     struct file_table files;
     struct intern unique[PACK_UNIQUE]; // descriptions by all processes, each kept once: bodies without the number
     struct callsites callsites;
@@ -179,6 +184,13 @@ struct pack {
     uint64_t all_bytes;
     struct pack_result result;
 };
+
+// Takes `fd`, or why there is none. A spill that cannot be read is a loss and does not stop the packing of the others.
+int pack_add_spill(struct pack *pack, int fd, const char *name, const char *bundle, uint64_t bundle_offset);
+
+// load_bundle.c: spill files that a host has delivered in one file.
+int pack_load_bundle(struct pack *pack, const char *name);
+int pack_open_spill(const struct pack *pack, const struct pack_process *process); // wherever it is
 
 // A regular file of the directory, opened without waiting; ERR_FORMAT if it is something else.
 int pack_open_file(const struct pack *pack, const char *name);
@@ -236,7 +248,7 @@ int pack_write_process(struct pack *pack, struct pack_process *process);
 int pack_add_stream(struct pack *pack, struct pack_process *process, uint32_t local);
 void pack_write_loss(struct pack *pack, const struct pack_process *process, enum loss_reason reason, uint64_t count,
                      uint64_t bytes);
-void pack_write_unfollowed(struct pack *pack, const struct pack_unfollowed *unfollowed);
+void pack_write_loss_of(struct pack *pack, enum loss_reason reason, uint64_t count, const char *what);
 
 // align_clocks.c: when the job starts, and how the clock units of each process become nanoseconds since then.
 void pack_align_clocks(struct pack *pack);

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/process.h"
 #include "fmt/block.h"
 
@@ -17,16 +18,8 @@ enum { MAX_SEARCH_BYTES = 64 << 20 };
 
 static int read_at(const struct spill *spill, uint64_t offset, void *out, size_t len) {
     RETURN_IF(offset > spill->len || len > spill->len - offset, ERR_TRUNCATED);
-    uint8_t *at = out;
-    while (len > 0) {
-        ssize_t got = pread(spill->fd, at, len, (off_t)offset);
-        if (got < 0 && errno == EINTR) continue;
-        RETURN_IF(got < 0, -errno);
-        RETURN_IF(got == 0, ERR_TRUNCATED);
-        at += got;
-        offset += (uint64_t)got;
-        len -= (size_t)got;
-    }
+    int64_t got = io_read_at(spill->fd, out, len, offset);
+    RETURN_IF(got < (int64_t)len, got < 0 ? (int)got : ERR_TRUNCATED);
     return 0;
 }
 

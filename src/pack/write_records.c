@@ -28,11 +28,11 @@ void pack_write_loss(struct pack *pack, const struct pack_process *process, enum
     log_writer_end(&pack->writer);
 }
 
-void pack_write_unfollowed(struct pack *pack, const struct pack_unfollowed *unfollowed) {
-    struct fields_out *out = log_writer_begin(&pack->writer, RECORD_LOSS, SMALL_ROOM + sizeof unfollowed->why);
-    fields_number(out, LOSS_REASON, LOSS_NOT_FOLLOWED);
-    fields_number(out, LOSS_COUNT, unfollowed->count);
-    fields_string(out, LOSS_TEXT, unfollowed->why);
+void pack_write_loss_of(struct pack *pack, enum loss_reason reason, uint64_t count, const char *what) {
+    struct fields_out *out = log_writer_begin(&pack->writer, RECORD_LOSS, SMALL_ROOM + strlen(what));
+    fields_number(out, LOSS_REASON, reason);
+    fields_number(out, LOSS_COUNT, count);
+    fields_string(out, LOSS_TEXT, what);
     log_writer_end(&pack->writer);
 }
 

@@ -93,7 +93,7 @@ static bool matches_any(const char *const *patterns, const char *name) {
 }
 
 bool files_is_left_out(const char *name) {
-    if (is_under(name, recorder.job)) return true;
+    if (is_under(name, recorder.job) || (recorder.host_folder && is_under(name, recorder.host_folder))) return true;
     if (matches_any(recorder.include, name)) return false;
     return is_system_file(name) || is_transport_file(name) || matches_any(recorder.exclude, name);
 }

@@ -98,7 +98,7 @@ static struct clock_map own_clock(const struct spill_header *spill) {
 
 bool hand_over_begin(struct hand_over *hand_over) {
     struct thread *thread = recorder_thread();
-    if (!thread || recorder.trace_cap || !job_is_shared()) return false;
+    if (!thread || recorder.trace_cap || !job_is_alone()) return false;
     spill_update_clock();
     *hand_over = (struct hand_over){.job = {.folder = recorder.job,
                                             .epoch_ns = recorder.spill->start.epoch_ns,

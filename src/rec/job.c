@@ -19,6 +19,8 @@
 #include "fmt/spill.h"
 #include "rec/event_clock.h"
 #include "rec/fixed_text.h"
+#include "rec/folder.h"
+#include "rec/host_folder.h"
 #include "rec/real.h"
 #include "rec/recorder.h"
 #include "rec/spill.h"
@@ -37,7 +39,7 @@ static struct {
     bool is_root;   // the process `pid` has begun it
     bool describes; // and has still to describe it
     bool is_step;   // of Slurm: each of its tasks begins it
-    uint64_t tasks; // how many these are, as far as they share the directory
+    uint64_t tasks; // how many these are
     const char *log_dir;
     const char *packer; // path of ioseer
     char key[KEY_ROOM]; // the batch job that it belongs to, or "-"
@@ -121,28 +123,6 @@ static void write_root(char root[ROOT_ROOM], uint32_t pid) {
 
 // --- its directory
 
-// Somebody else who owns the folder, or may write into it without the sticky bit, could replace what is in it. Only
-// `own` ones are private.
-static bool is_safe(const char *path, bool own) {
-    struct stat status;
-    uid_t user = (uid_t)cpu_syscall(SYS_geteuid, 0);
-    if (cpu_syscall(SYS_newfstatat, AT_FDCWD, path, &status, own ? AT_SYMLINK_NOFOLLOW : 0) < 0) return false;
-    bool is_open = status.st_mode & (S_IWGRP | S_IWOTH) && (own || !(status.st_mode & S_ISVTX));
-    return S_ISDIR(status.st_mode) && !is_open && (status.st_uid == user || (!own && status.st_uid == 0));
-}
-
-// The user's own folder for spills: nobody can put anything there beforehand.
-static bool find_folder(char path[PATH_MAX], const char *log_dir) {
-    struct fixed_text text = {path, PATH_MAX, 0};
-    const char *chosen = recorder_setting(SETTING_SPILL);
-    fixed_text_add(&text, chosen ? chosen : log_dir);
-    if (path[0] != '/' || text.len > PATH_MAX / 2 || !is_safe(path, false)) return false;
-    fixed_text_add(&text, SPILL_USER_FOLDER);
-    fixed_text_number(&text, (uint64_t)cpu_syscall(SYS_geteuid, 0), 10);
-    if (!is_safe(path, true)) cpu_syscall(SYS_mkdirat, AT_FDCWD, path, 0700);
-    return is_safe(path, true);
-}
-
 // KEY.spill-step for all tasks of a step; else PID.spill-TIME.
 static bool make_directory(char path[PATH_MAX], const char *key, uint64_t units) {
     struct fixed_text text = {path, PATH_MAX, strlen(path)};
@@ -156,7 +136,7 @@ static bool make_directory(char path[PATH_MAX], const char *key, uint64_t units)
         fixed_text_number(&text, units, 16);
     }
     long code = cpu_syscall(SYS_mkdirat, AT_FDCWD, path, 0700);
-    return code == 0 || (code == -EEXIST && job.is_step && is_safe(path, true));
+    return code == 0 || (code == -EEXIST && job.is_step && folder_is_safe(path, true));
 }
 
 static void name_in_job(char path[PATH_MAX], const char *name) {
@@ -212,7 +192,7 @@ static void start(void) {
         recorder.job = NULL;
         return;
     }
-    if (!find_folder(path, job.log_dir) || !make_directory(path, key, units)) return;
+    if (!folder_of_user(path, job.log_dir) || !make_directory(path, key, units)) return;
     export_job(path, key);
     job.is_root = job.describes = recorder.job && add_byte(BEGUN) > 0;
     if (!job.is_root) recorder.job = NULL; // there is no room
@@ -223,7 +203,7 @@ static void start(void) {
 static bool is_in_job(void) {
     const char *known = recorder_variable(SETTING_JOB_KEY);
     if (!recorder.job || !known || strcmp(known, job.key) != 0) return false;
-    return !strcmp(recorder.job, DECLINED) || is_safe(recorder.job, true);
+    return !strcmp(recorder.job, DECLINED) || folder_is_safe(recorder.job, true);
 }
 
 static bool has_begun_before(void) {
@@ -250,9 +230,8 @@ void job_begin(void) {
     const char *packer = recorder_setting(SETTING_PROGRAM);
     bool in_batch = find_key(), is_known = is_in_job();
     job.log_dir = recorder_setting(SETTING_LOG_DIR);
-    // A folder that each host has for itself holds only some tasks of a step.
-    bool has_all_tasks = job.is_step && !recorder_setting(SETTING_SPILL);
-    job.tasks = has_all_tasks ? recorder_number_of(recorder_variable("SLURM_STEP_NUM_TASKS")) : 0;
+    recorder.spill_parent = recorder_setting(SETTING_SPILL);
+    job.tasks = job.is_step ? recorder_number_of(recorder_variable("SLURM_STEP_NUM_TASKS")) : 0;
     recorder.declined = is_known && !strcmp(recorder.job, DECLINED);
     if (!is_known || recorder.declined) recorder.job = NULL;
     if (is_known) { // for exec
@@ -272,10 +251,10 @@ void job_begin(void) {
     if (job.is_root) on_exit(note_exit, NULL);
 }
 
-bool job_is_shared(void) { return job.is_alone && recorder.job && !recorder_setting(SETTING_SPILL); }
+bool job_is_alone(void) { return job.is_alone && recorder.job; }
 
 bool job_begin_again(void) {
-    if (!job.is_alone || !recorder.job || is_safe(recorder.job, true)) return false;
+    if (!job.is_alone || !recorder.job || folder_is_safe(recorder.job, true)) return false;
     job.pid = (uint32_t)cpu_syscall(SYS_getpid, 0);
     job.is_root = job.knows_exit = false;
     job.tasks = 0; // the others of a step have ended
@@ -370,9 +349,9 @@ static void fill_environment(char **out, unsigned room) {
 }
 
 // The program's own handlers must not notice the child: the signal of its end is blocked, and taken before it arrives.
-static void run_packer(void) {
+static void run_packer(const char *directory) {
     static char *environment[RECORDER_SETTINGS + 64];
-    char *words[] = {(char *)job.packer, "pack", "--finish", (char *)recorder.job, NULL};
+    char *words[] = {(char *)job.packer, "pack", "--finish", (char *)directory, NULL};
     uint64_t all = ~UINT64_C(0), before = 0, child_ended = UINT64_C(1) << (SIGCHLD - 1);
     struct timespec at_once = {0};
     fill_environment(environment, sizeof environment / sizeof *environment);
@@ -398,7 +377,12 @@ static bool is_over(void) {
 // it another packer.
 void job_end(void) {
     bool is_recorded = current_thread && current_thread->ready && cpu_syscall(SYS_getpid, 0) == (long)recorder.pid;
-    if (job.is_alone && recorder.job && is_recorded && !recorder.new_root && is_over()) run_packer();
+    if (!job.is_alone || !recorder.job || !is_recorded || recorder.new_root) return;
+    const char *left = host_folder_leave();
+    if (is_over())
+        run_packer(recorder.job);
+    else if (left)
+        run_packer(left);
 }
 
 // libc runs this behind the destructors, because it was registered before them; in a program that the recorder is

@@ -9,8 +9,8 @@
 void job_begin(void);
 // In a forked child: begins a job of its own, if the log of its parent's has been made already.
 bool job_begin_again(void);
-// Whether the job has no `record`, and all its processes share its directory.
-bool job_is_shared(void);
+// Whether the job has no `record`.
+bool job_is_alone(void);
 
 // In the process that began the job: says in its spill file what the log will say about the job.
 void job_describe(void);

@@ -38,7 +38,7 @@ struct recorder {
     // process ids cannot tell: two process id namespaces may use the same one.
     _Atomic uint32_t *spill_is_ours;
     // Settings, read once
-    const char *job;                  // directory of the spill files
+    const char *job;                  // directory of the job, with its spill files
     const char *library;              // path of this library
     const char *follower;             // path of ioseer-follow; "-": no program is to be followed; NULL: there is none
     char *setting[RECORDER_SETTINGS]; // "NAME=value" of each one that is set, for exec
@@ -60,6 +60,9 @@ struct recorder {
     struct spill_chunk *records; // the chunk for tagged records
     _Atomic uint32_t records_lock;
     char spill_path[PATH_MAX];
+    const char *spill_parent; // the setting `spill` of a job without `record`, or NULL
+    const char *host_folder;  // host_folder.h: where the spill file is, or NULL: it is in the job's directory
+    void *presence;           // the mapping whose lock tells others there that this process runs
     // Threads
     pthread_key_t thread_key;
     bool thread_key_made;

@@ -13,6 +13,7 @@
 #include "rec/asking.h"
 #include "rec/event_clock.h"
 #include "rec/fixed_text.h"
+#include "rec/host_folder.h"
 #include "rec/recorder.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -71,11 +72,11 @@ static int map_file(int fd, uint64_t *bytes) {
     return -ENOMEM;
 }
 
-static void name_file(char out[PATH_MAX], uint32_t pid, uint64_t units, const char *suffix) {
+static void name_file(char out[PATH_MAX], const char *folder, uint32_t pid, uint64_t units, const char *suffix) {
     struct utsname name = {.nodename = "host"};
     cpu_syscall(SYS_uname, &name);
     struct fixed_text path = {out, PATH_MAX, 0};
-    fixed_text_add(&path, recorder.job);
+    fixed_text_add(&path, folder);
     fixed_text_add(&path, "/");
     fixed_text_add(&path, name.nodename);
     fixed_text_add(&path, ".");
@@ -89,7 +90,7 @@ static void name_file(char out[PATH_MAX], uint32_t pid, uint64_t units, const ch
 // no disk space, and no limit applies to it.
 static void leave_mark(uint64_t units, const char *suffix, const char *text) {
     char path[PATH_MAX];
-    name_file(path, (uint32_t)cpu_syscall(SYS_getpid, 0), units, suffix);
+    name_file(path, recorder.job, (uint32_t)cpu_syscall(SYS_getpid, 0), units, suffix);
     cpu_syscall(SYS_symlinkat, text, AT_FDCWD, path);
 }
 
@@ -102,12 +103,12 @@ uint64_t spill_mark_unfollowed(const char *why) {
 void spill_unmark_unfollowed(uint64_t mark) {
     char path[PATH_MAX];
     if (!recorder.job) return;
-    name_file(path, (uint32_t)cpu_syscall(SYS_getpid, 0), mark, SPILL_UNFOLLOWED_SUFFIX);
+    name_file(path, recorder.job, (uint32_t)cpu_syscall(SYS_getpid, 0), mark, SPILL_UNFOLLOWED_SUFFIX);
     cpu_syscall(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
-static int create(const struct spill_moment *now) {
-    name_file(recorder.spill_path, recorder.pid, now->units, SPILL_SUFFIX);
+static int create(const char *folder, const struct spill_moment *now) {
+    name_file(recorder.spill_path, folder, recorder.pid, now->units, SPILL_SUFFIX);
     long fd = cpu_syscall(SYS_openat, AT_FDCWD, recorder.spill_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                           0600);
     if (fd < 0) return (int)fd;
@@ -149,7 +150,9 @@ void spill_mark_fault(void) {
 
 int spill_create(void) {
     struct spill_moment now = event_clock_moment();
-    int code = create(&now);
+    const char *host_folder = host_folder_enter();
+    int code = host_folder ? create(host_folder, &now) : -ENOENT;
+    if (code < 0) code = create(recorder.job, &now); // also if the host's disk is full
     if (code < 0) leave_mark(now.units, SPILL_LOST_SUFFIX, "no spill file");
     return code;
 }

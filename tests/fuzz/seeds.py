@@ -3,6 +3,7 @@
 import glob
 import os
 import shutil
+import socket
 import struct
 import subprocess
 import sys
@@ -198,6 +199,22 @@ def save_log(directory, number, log):
     save(directory, 'blocks', number, pieces)
 
 
+def save_bundle(directory, number, scratch, spills):
+    """As a host delivers these files to its job's directory."""
+    folder, job = os.path.join(scratch, f'1.spill-1.on-{socket.gethostname()}'), os.path.join(scratch, '1.spill-1')
+    os.mkdir(folder, 0o700)
+    os.mkdir(job, 0o700)
+    os.symlink(job, os.path.join(folder, 'job-directory'))
+    for at, name in enumerate(spills):
+        with open(name, 'rb') as file, open(os.path.join(folder, f'{at}.spill'), 'wb') as copy:
+            copy.write(shortened(file.read(MAX_SPILL)))
+    subprocess.run([os.path.join(BUILD, 'ioseer'), 'pack', '-q', '--finish', folder], check=True,
+                   env={**os.environ, 'IOSEER_LOG_DIR': scratch})
+    for name in glob.glob(os.path.join(job, '*.bundle')):
+        with open(name, 'rb') as file:
+            save(directory, 'bundle', number, file.read())
+
+
 def main():
     directory = sys.argv[1]
     save_expressions(directory)
@@ -217,6 +234,7 @@ def main():
                 save(directory, 'live', f'{number}-{at}', shortened(spill))
                 save(directory, 'pack', f'{number}-{at}', folded(spill))
                 save_job(directory, number, os.path.join(os.path.dirname(name), 'job'))
+            save_bundle(directory, number, scratch, spills)
             save_log(directory, number, log)
             save_info(directory, number, os.path.join(scratch, 'log'))
             save_model(directory, number, os.path.join(scratch, 'log'))

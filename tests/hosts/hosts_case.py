@@ -16,6 +16,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import harness  # noqa: E402  pylint: disable=wrong-import-position
 
 PATIENCE_SECONDS = 60
+ROUNDS = 20
+BYTES = 64  # of a write of rounds.c
 NETWORK = '10.77.0'
 LAUNCHERS = {
     'mpich': ['mpiexec.mpich', '-launcher', 'ssh', '-launcher-exec', '{agent}', '-hosts', '{hosts}'],
@@ -67,6 +69,12 @@ class Room:
     def on_here(self, host, *words):
         with open(f'{self.folder}/pid.{host}', encoding='utf-8') as pid:
             return ['nsenter', '-t', pid.read().strip(), '--net', '--uts', '--mount', *words]
+
+    def on_disk_of(self, host, *words):
+        """A command on a host that has died and is there again, with its name and disk but no network."""
+        folder = shlex.quote(self.folder)
+        script = f'hostname {host} && mount --bind {folder}/disk.{host} {folder}/local && exec "$@"'
+        return self.inside('unshare', '--uts', '--mount', '--propagation', 'private', 'sh', '-c', script, 'sh', *words)
 
     def add_host(self, index, name):
         folder = shlex.quote(self.folder)
@@ -177,6 +185,36 @@ class HostsTest(harness.CommandLineTest):
         printed = harness.ioseer('env', '--log-dir', log_dir, '--json', env=plain)
         variables = {**harness.json.loads(printed.stdout)['variables'], 'IOSEER_TRACE_CAP': '16M', **more}
         return plain, ['env', '--', *(f'{name}={value}' for name, value in variables.items())]
+
+    def lose_host(self, room, *before, environment=None):
+        """Runs a job of two hosts, one of which dies; gives how long the job went on."""
+        words = room.on('node0', *before, *self.rounds(room, 100000))
+        with subprocess.Popen(words, env=environment or self.variables(), cwd=self.folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
+            try:
+                until = time.monotonic() + PATIENCE_SECONDS
+                while self.rounds_done(room, 1) < ROUNDS and time.monotonic() < until:
+                    time.sleep(0.02)
+                start = time.monotonic()
+                room.kill_host('node1')
+                job.wait(PATIENCE_SECONDS)
+                return time.monotonic() - start
+            finally:
+                job.kill()
+
+    @staticmethod
+    def rounds_done(room, rank):
+        path = f'{room.folder}/disk.node{rank}/data.{rank}'
+        return os.stat(path).st_size // BYTES if os.path.exists(path) else 0
+
+    def check_writes(self, room, rank, log):
+        """All that the rank has written; a write that was under way when it was killed may be missing."""
+        events = self.json('dump', '--json', '--rank', str(rank), '--op', 'pwrite', log)
+        done = self.rounds_done(room, rank)
+        self.assertGreaterEqual(done, ROUNDS)
+        self.assertEqual([event['offset'] for event in events], [BYTES * i for i in range(len(events))])
+        self.assertEqual({event['host'] for event in events}, {room.names[rank]})
+        self.assertLessEqual(abs(done - len(events)), 1)
 
     @staticmethod
     def variables():

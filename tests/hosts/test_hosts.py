@@ -1,12 +1,9 @@
 """MPI jobs on two and four hosts: one log, all ranks, hosts by name, clocks that agree; and hosts that die."""
 import os
-import subprocess
 import time
 
-from hosts_case import PATIENCE_SECONDS, HostsTest, harness
+from hosts_case import BYTES, PATIENCE_SECONDS, ROUNDS, HostsTest, harness
 
-ROUNDS = 20
-BYTES = 64
 GOOD_SECONDS = 50e-6
 # dump prints seconds as floating-point numbers; a clock unit is a few nanoseconds.
 ROUNDING = 1e-7
@@ -149,41 +146,11 @@ class JobsTest(HostsTest):
         if info['hosts'][1]['clock_error'] is not None:
             self.check_clocks(room, info, 1)
 
-    def lose_host(self, *before, room=None, environment=None):
-        """Runs a job of two hosts, one of which dies; gives the room, and how long the job went on."""
-        room = room or self.room(2)
-        words = room.on('node0', *before, *self.rounds(room, 100000))
-        with subprocess.Popen(words, env=environment or self.variables(), cwd=self.folder, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
-            try:
-                until = time.monotonic() + PATIENCE_SECONDS
-                while self.rounds_done(room, 1) < ROUNDS and time.monotonic() < until:
-                    time.sleep(0.02)
-                start = time.monotonic()
-                room.kill_host('node1')
-                job.wait(PATIENCE_SECONDS)
-                return room, time.monotonic() - start
-            finally:
-                job.kill()
-
-    @staticmethod
-    def rounds_done(room, rank):
-        path = f'{room.folder}/disk.node{rank}/data.{rank}'
-        return os.stat(path).st_size // BYTES if os.path.exists(path) else 0
-
-    def check_writes(self, room, rank, log):
-        """All that the rank has written; a write that was under way when it was killed may be missing."""
-        events = self.json('dump', '--json', '--rank', str(rank), '--op', 'pwrite', log)
-        done = self.rounds_done(room, rank)
-        self.assertGreaterEqual(done, ROUNDS)
-        self.assertEqual([event['offset'] for event in events], [BYTES * i for i in range(len(events))])
-        self.assertEqual({event['host'] for event in events}, {room.names[rank]})
-        self.assertLessEqual(abs(done - len(events)), 1)
-
     def test_a_host_that_dies(self):
         """The job ends as without ioseer, and the log has what both hosts have done."""
-        _, bare = self.lose_host()
-        room, recorded = self.lose_host(harness.IOSEER, 'record', '-q', '-o', self.log, '--')
+        bare = self.lose_host(self.room(2))
+        room = self.room(2)
+        recorded = self.lose_host(room, harness.IOSEER, 'record', '-q', '-o', self.log, '--')
         self.assertLess(recorded, bare + 10)
         for rank in (0, 1):
             self.check_writes(room, rank, self.log)
@@ -191,30 +158,6 @@ class JobsTest(HostsTest):
         self.assertEqual([host['name'] for host in hosts], room.names)
         self.assertIsNotNone(hosts[1]['clock_error'])
         self.assertIsNone(hosts[1]['clock_drift'])  # there were no messages in MPI_Finalize
-
-    def test_a_dead_disk(self):
-        """Hosts that keep their records for themselves: those of the dead one are there after `pack`."""
-        logs = self.path('logs')
-        os.mkdir(logs)
-        room = self.room(2)
-        plain, with_variables = self.env_variables(logs, IOSEER_SPILL=f'{room.folder}/local')
-        self.lose_host(*with_variables, room=room, environment=plain)
-        room.kill_host('node0')  # MPICH's launcher may leave its rank behind, which then has its log after `pack`, too
-        for rank in (0, 1):
-            self.check_writes(room, rank, self.log_of(rank, self.found(logs) + self.pack_left(f'{room.folder}/disk.node{rank}')))
-
-    def pack_left(self, top):
-        """Logs of all that was left below a folder."""
-        left = [os.path.join(folder, name) for folder, names, _ in os.walk(top) for name in names if '.spill-' in name]
-        logs = [self.path(f'{os.path.basename(folder)}.ioseer') for folder in left]
-        for folder, log in zip(left, logs):
-            self.expect(0, 'pack', '-q', '-o', log, folder)
-        return logs
-
-    def log_of(self, rank, logs):
-        found = [log for log in logs if any(process['rank'] == rank for process in self.json('info', '--json', log)['processes'])]
-        self.assertEqual(len(found), 1, logs)
-        return found[0]
 
 
 class Mpich(JobsTest):

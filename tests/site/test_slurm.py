@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Jobs, steps and tasks of a real Slurm have logs without `record`. Speaks TAP."""
+import glob
 import os
 import shutil
+import time
 import unittest
 
 import slurm
@@ -65,6 +67,21 @@ class SlurmTest(SiteCase):
         self.log_of('cat', job)
         self.assertEqual(len(self.found()), 3)
         self.assertEqual(self.spills(), [])
+
+    def test_folder_of_the_node(self):
+        """The tasks of a step begin their job together, whichever folder their records are in."""
+        spill = self.path('spill')
+        os.mkdir(spill)
+        self.write_conf(f'spill = {spill}')
+        job = self.batch('srun -n 4 sh -c \'sleep 0.$SLURM_PROCID; echo $SLURM_PROCID > out.$SLURM_PROCID\'',
+                         'srun -n 2 sh -c \'echo x > killed.$SLURM_PROCID; kill -9 $$\'')
+        self.assertEqual(self.written(self.log_of('sh', f'{job}.0')[0]), {f'out.{i}': 2 for i in range(4)})
+        for top in (spill, self.logs):
+            for path in glob.glob(f'{top}/.ioseer-*/*'):
+                os.utime(path, (time.time() - 100,) * 2)
+        self.pack_left()
+        self.assertEqual(self.written(self.log_of('sh', f'{job}.1')[0]), {'killed.0': 2, 'killed.1': 2})
+        self.assertEqual((glob.glob(f'{spill}/.ioseer-*/*'), self.spills()), ([], []))
 
     def test_cancelled_step_and_time_limit(self):
         job = self.batch('srun -n 1 sh -c "echo x > before; sleep 100" &',
