@@ -44,7 +44,7 @@ static void forget_results(struct indexing *indexing) {
 static int store_result(struct indexing *indexing, const struct result *result) {
     struct catalogue_changes *changes = indexing->changes;
     const struct walk_log *log = &changes->walk.changed[result->log];
-    const struct log_place place = {changes->walk.folder[log->folder], log->name, log->state};
+    const struct log_entry place = {changes->walk.folder[log->folder], log->name, log->state};
     struct job job = {0};
     int code = result->reason ? 0 : job_get(&job, result->data.data, result->data.len);
     if (code == 0)

@@ -109,14 +109,15 @@ static int send_prepare(struct postgres *own, const char *text, const char *name
     return lookup_set(&own->prepared, hash, 0);
 }
 
-static int send(struct postgres *own, const char *text, const struct store_value *value, size_t count,
-                struct problem *problem) {
+static int send(struct postgres *own, const struct store_statement *asked, struct problem *problem) {
     char name[32], number[MOST_VALUES][32];
     const char *parameter[MOST_VALUES];
-    uint64_t hash = hash_text(0, text);
+    const struct store_value *value = asked->value;
+    size_t count = asked->count;
+    uint64_t hash = hash_text(0, asked->text);
     RETURN_IF(count > MOST_VALUES, ERR_LIMIT);
     snprintf(name, sizeof name, "s%016" PRIx64, hash);
-    FORWARD(send_prepare(own, text, name, hash, problem));
+    FORWARD(send_prepare(own, asked->text, name, hash, problem));
     for (size_t i = 0; i < count; i++) {
         parameter[i] = value[i].kind == STORE_NULL ? NULL : value[i].kind == STORE_TEXT ? value[i].text : number[i];
         if (value[i].kind == STORE_INTEGER) snprintf(number[i], sizeof number[i], "%" PRId64, value[i].integer);
@@ -133,10 +134,10 @@ static int forget_if(struct postgres *own, int code) {
     return code;
 }
 
-static int run(struct store *store, const char *text, const struct store_value *value, size_t count, store_row *row,
-               void *context, struct problem *problem) {
+static int run(struct store *store, const struct store_statement *asked, store_row *row, void *context,
+               struct problem *problem) {
     struct postgres *own = (struct postgres *)store;
-    FORWARD(send(own, text, value, count, problem));
+    FORWARD(send(own, asked, problem));
     if (!row && own->pending < MOST_PENDING) return 0;
     PGresult *rows = NULL;
     int code = forget_if(own, drain(own, row ? &rows : NULL, problem));
@@ -146,7 +147,7 @@ static int run(struct store *store, const char *text, const struct store_value *
 }
 
 static int now(struct postgres *own, const char *text, struct problem *problem) {
-    FORWARD(send(own, text, NULL, 0, problem));
+    FORWARD(send(own, &store_statement(text, NULL, 0), problem));
     return forget_if(own, drain(own, NULL, problem));
 }
 
@@ -184,7 +185,7 @@ static bool has_table(struct store *store, const char *table) {
     struct problem ignored = {0};
     const struct store_value name = store_of_text(table);
     bool found = false;
-    run(store, "SELECT CAST(to_regclass($1) AS TEXT)", &name, 1, note_row, &found, &ignored);
+    store_ask(store, &store_statement("SELECT CAST(to_regclass($1) AS TEXT)", &name, 1), note_row, &found, &ignored);
     return found;
 }
 

@@ -88,7 +88,7 @@ static int make_jobs(struct store *store, struct problem *problem) {
     };
     for (size_t i = 0, len = strlen(text); i < JOBS_NUMBERS; i++)
         len += (size_t)snprintf(text + len, sizeof text - len, ", %s", column[i]);
-    RUN("%s, io_share DOUBLE PRECISION)", text);
+    RUN("%s, io_share DOUBLE PRECISION NOT NULL)", text);
     for (size_t i = 0; i < sizeof indexed / sizeof *indexed; i++)
         RUN("CREATE INDEX jobs_%zu ON jobs (%s)", i + 1, indexed[i]);
     return 0;
@@ -156,7 +156,7 @@ static int note_version(void *context, const struct store_value *value, size_t c
 static int read_version(struct store *store, int64_t *version, struct problem *problem) {
     *version = 0;
     if (!store->operations->has_table(store, "catalogue")) return 0;
-    return store->operations->run(store, "SELECT version FROM catalogue", NULL, 0, note_version, version, problem);
+    return store_ask(store, &store_statement("SELECT version FROM catalogue", NULL, 0), note_version, version, problem);
 }
 
 static int check(const struct store *store, enum store_access access, int64_t version, int64_t steps_known,

@@ -103,11 +103,12 @@ int slower_update(struct store *store, const struct series *series, struct probl
     struct runs runs = {.count = 0};
     FORWARD(
         store_run(store, "DELETE FROM slower WHERE program_id = $1 AND user_id = $2 AND nprocs = $3", key, 3, problem));
-    FORWARD(store->operations->run(
+    FORWARD(store_ask(
         store,
-        "SELECT id, start_ns, run_ns, io_ns, bytes FROM jobs WHERE program_id = $1 AND user_id = "
-        "$2 AND nprocs = $3 ORDER BY start_ns DESC LIMIT $4",
-        key, 4, note_run, &runs, problem));
+        &store_statement("SELECT id, start_ns, run_ns, io_ns, bytes FROM jobs WHERE program_id = $1 AND user_id = "
+                         "$2 AND nprocs = $3 ORDER BY start_ns DESC LIMIT $4",
+                         key, 4),
+        note_run, &runs, problem));
     for (enum slower_measure measure = 0; measure < SLOWER_MEASURES; measure++) {
         struct slower slower;
         if (slower_find(runs.run, runs.count, measure, &slower))

@@ -92,15 +92,15 @@ static int read_rows(const struct sqlite *own, sqlite3_stmt *statement, store_ro
 }
 
 // A statement whose rows are being read cannot be run again meanwhile.
-static int run(struct store *store, const char *text, const struct store_value *value, size_t count, store_row *row,
-               void *context, struct problem *problem) {
+static int run(struct store *store, const struct store_statement *asked, store_row *row, void *context,
+               struct problem *problem) {
     struct sqlite *own = (struct sqlite *)store;
     struct prepared *prepared;
-    FORWARD(prepare(own, text, &prepared, problem));
+    FORWARD(prepare(own, asked->text, &prepared, problem));
     size_t place = (size_t)(prepared - own->prepared);
     sqlite3_stmt *statement = prepared->statement;
     RETURN_IF(prepared->is_running, problem_set(problem, -EBUSY, own->name, "a statement is in use"));
-    int result = bind(statement, value, count);
+    int result = bind(statement, asked->value, asked->count);
     prepared->is_running = true;
     int code = result == SQLITE_OK ? read_rows(own, statement, row, context, problem) : fail(own, result, problem);
     own->prepared[place].is_running = false;
@@ -110,12 +110,10 @@ static int run(struct store *store, const char *text, const struct store_value *
 }
 
 static int begin(struct store *store, enum store_access access, struct problem *problem) {
-    return run(store, access == STORE_WRITES ? "BEGIN IMMEDIATE" : "BEGIN", NULL, 0, NULL, NULL, problem);
+    return store_run(store, access == STORE_WRITES ? "BEGIN IMMEDIATE" : "BEGIN", NULL, 0, problem);
 }
 
-static int commit(struct store *store, struct problem *problem) {
-    return run(store, "COMMIT", NULL, 0, NULL, NULL, problem);
-}
+static int commit(struct store *store, struct problem *problem) { return store_run(store, "COMMIT", NULL, 0, problem); }
 
 static void roll_back(struct store *store) {
     struct sqlite *own = (struct sqlite *)store;

@@ -23,6 +23,13 @@ int64_t store_integer(const struct store_value *value);
 double store_real(const struct store_value *value);
 const char *store_text(const struct store_value *value); // "" for others
 
+struct store_statement {
+    const char *text;
+    const struct store_value *value;
+    size_t count;
+};
+#define store_statement(text, value, count) ((const struct store_statement){text, value, count})
+
 // Gets each row; the values are valid until it returns. A negative return value stops the statement and is returned.
 typedef int store_row(void *context, const struct store_value *value, size_t count);
 
@@ -38,8 +45,8 @@ struct store_operations {
     const char *clustered;
     // With a row callback the rows are there when it returns; without one the statement may run later, and its failure
     // appears later, at the latest in commit.
-    int (*run)(struct store *store, const char *statement, const struct store_value *value, size_t count,
-               store_row *row, void *context, struct problem *problem);
+    int (*run)(struct store *store, const struct store_statement *statement, store_row *row, void *context,
+               struct problem *problem);
     // A transaction that writes excludes all others that write, and waits for them.
     int (*begin)(struct store *store, enum store_access access, struct problem *problem);
     int (*commit)(struct store *store, struct problem *problem);
@@ -59,8 +66,13 @@ static inline void store_close(struct store *store) {
     if (store) store->operations->close(store);
 }
 
-// A statement without rows.
-static inline int store_run(struct store *store, const char *statement, const struct store_value *value, size_t count,
+static inline int store_ask(struct store *store, const struct store_statement *statement, store_row *row, void *context,
                             struct problem *problem) {
-    return store->operations->run(store, statement, value, count, NULL, NULL, problem);
+    return store->operations->run(store, statement, row, context, problem);
+}
+
+// A statement without rows.
+static inline int store_run(struct store *store, const char *text, const struct store_value *value, size_t count,
+                            struct problem *problem) {
+    return store_ask(store, &store_statement(text, value, count), NULL, NULL, problem);
 }

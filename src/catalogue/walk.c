@@ -96,9 +96,10 @@ static int read_known(struct looking *looking, const char *folder) {
     known_free(&looking->known);
     FORWARD(writer_find_folder(looking->writer, folder, &id.integer, looking->problem));
     if (!id.integer) return 0;
-    return store->operations->run(store,
-                                  "SELECT id, name, size, mtime_ns, inode, reason FROM logs WHERE folder_id = $1", &id,
-                                  1, note_known, &looking->known, looking->problem);
+    return store_ask(
+        store,
+        &store_statement("SELECT id, name, size, mtime_ns, inode, reason FROM logs WHERE folder_id = $1", &id, 1),
+        note_known, &looking->known, looking->problem);
 }
 
 static struct known *find_known(struct known_folder *known, const char *name) {
@@ -217,7 +218,8 @@ static int note_gone(void *context, const struct store_value *value, size_t coun
 static int remove_folders(struct looking *looking, const char *root) {
     struct store *store = looking->writer->store;
     struct gone gone = {looking, root, {0}};
-    int code = store->operations->run(store, "SELECT name FROM folders", NULL, 0, note_gone, &gone, looking->problem);
+    int code =
+        store_ask(store, &store_statement("SELECT name FROM folders", NULL, 0), note_gone, &gone, looking->problem);
     for (size_t i = 0; i < gone.folders.count && code == 0; i++) {
         code = read_known(looking, gone.folders.text[i]);
         if (code == 0) code = remove_unseen(looking);

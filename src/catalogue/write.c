@@ -31,7 +31,7 @@ static int note_integer(void *context, const struct store_value *value, size_t c
 }
 
 static int ask_integer(struct writer *writer, const char *statement, int64_t *number, struct problem *problem) {
-    return writer->store->operations->run(writer->store, statement, NULL, 0, note_integer, number, problem);
+    return store_ask(writer->store, &store_statement(statement, NULL, 0), note_integer, number, problem);
 }
 
 // --- names and folders: numbers instead of texts
@@ -64,7 +64,7 @@ static int find_name(struct writer *writer, const struct naming *naming, const c
                                         store_of_text((const char *)writer->text.data)};
     *id = known == LOOKUP_NONE ? 0 : known;
     if (*id) return 0;
-    FORWARD(writer->store->operations->run(writer->store, naming->find, value, 2, note_integer, id, problem));
+    FORWARD(store_ask(writer->store, &store_statement(naming->find, value, 2), note_integer, id, problem));
     return *id ? lookup_set(naming->known, hash, (uint32_t)*id) : 0;
 }
 
@@ -173,8 +173,9 @@ static int forget_job(struct writer *writer, int64_t id, struct problem *problem
     int64_t key[3] = {-1, -1, -1};
     ids[0] = store_of_integer(id);
     for (size_t i = 1; i < SUMS_AT_ONCE; i++) ids[i] = store_of_integer(-1);
-    FORWARD(writer->store->operations->run(writer->store, "SELECT user_id, program_id, nprocs FROM jobs WHERE id = $1",
-                                           ids, 1, note_old_series, key, problem));
+    FORWARD(store_ask(writer->store,
+                      &store_statement("SELECT user_id, program_id, nprocs FROM jobs WHERE id = $1", ids, 1),
+                      note_old_series, key, problem));
     if (key[0] < 0) return 0;
     FORWARD(note_series(writer, key));
     FORWARD(run_sums(writer, ids, '-', problem));
@@ -197,10 +198,8 @@ static int put_numbers(struct writer *writer, int64_t id, const int64_t number[J
         len += (size_t)snprintf(text + len, sizeof text - len, ", $%zu", i + 2);
     strcat(text, ")");
     for (size_t i = 0; i < JOBS_NUMBERS; i++) value[i + 1] = store_of_integer(number[i]);
-    if (number[JOBS_SHARE_KNOWN]) {
-        double share = (double)number[JOBS_IO] / (double)number[JOBS_RUN]; // as summary/processes.c divides
-        value[JOBS_NUMBERS + 1] = (struct store_value){.kind = STORE_REAL, .real = share < 1 ? share : 1};
-    }
+    double share = number[JOBS_SHARE_KNOWN] ? (double)number[JOBS_IO] / (double)number[JOBS_RUN] : -1;
+    value[JOBS_NUMBERS + 1] = (struct store_value){.kind = STORE_REAL, .real = share < 1 ? share : 1};
     return store_run(writer->store, text, value, JOBS_NUMBERS + 2, problem);
 }
 
@@ -252,7 +251,7 @@ static int note_log(void *context, const struct store_value *value, size_t count
 
 enum { PUT_TEXTS = 5 }; // name, reason, host, batch, command
 
-// The texts of the row as the database takes them; NULL for those that are not known.
+// The texts of the row as the database takes them; those that are empty are not known.
 static int put_log(struct writer *writer, const struct store_value key[2], const char *const text[PUT_TEXTS],
                    const struct log_state *state, struct problem *problem) {
     SCOPED(bytes_free) struct bytes store = {0};
@@ -264,7 +263,7 @@ static int put_log(struct writer *writer, const struct store_value key[2], const
     struct store_value value[10] = {key[0], key[1]};
     static const size_t place[PUT_TEXTS] = {2, 6, 7, 8, 9};
     for (size_t i = 0; i < PUT_TEXTS; i++) {
-        if (text[i]) value[place[i]] = store_of_text((const char *)store.data + at[i]);
+        if (text[i] && *text[i]) value[place[i]] = store_of_text((const char *)store.data + at[i]);
     }
     value[3] = store_of_integer(state->size);
     value[4] = store_of_integer(state->mtime_ns);
@@ -283,12 +282,14 @@ static int find_log(struct writer *writer, int64_t folder, const char *name, str
     writer->text.len = 0;
     FORWARD(name_put(&writer->text, name));
     const struct store_value value[] = {store_of_integer(folder), store_of_text((const char *)writer->text.data)};
-    return writer->store->operations->run(
-        writer->store, "SELECT id, size, mtime_ns, inode, reason FROM logs WHERE folder_id = $1 AND name = $2", value,
-        2, note_log, known, problem);
+    return store_ask(
+        writer->store,
+        &store_statement("SELECT id, size, mtime_ns, inode, reason FROM logs WHERE folder_id = $1 AND name = $2", value,
+                         2),
+        note_log, known, problem);
 }
 
-int writer_put(struct writer *writer, const struct log_place *log, const struct job *job, const char *reason,
+int writer_put(struct writer *writer, const struct log_entry *log, const struct job *job, const char *reason,
                struct problem *problem) {
     const struct naming naming = naming_of_folders(writer);
     char why[MOST_REASON_BYTES];

@@ -11,7 +11,7 @@ struct log_state {
     int64_t size, mtime_ns, inode;
 };
 
-struct log_place {
+struct log_entry {
     const char *folder; // absolute
     const char *name;   // in it
     struct log_state state;
@@ -43,7 +43,7 @@ int writer_end(struct writer *writer, int code, struct problem *problem);
 
 // Adds or replaces a log: with its job, or with the reason why it cannot be read. Returns an enum writer_change, SAME
 // if another process has stored the same log.
-int writer_put(struct writer *writer, const struct log_place *log, const struct job *job, const char *reason,
+int writer_put(struct writer *writer, const struct log_entry *log, const struct job *job, const char *reason,
                struct problem *problem);
 int writer_remove(struct writer *writer, int64_t id, struct problem *problem);
 

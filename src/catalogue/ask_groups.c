@@ -1,0 +1,266 @@
+// Sums over groups of jobs.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "catalogue/ask_statement.h"
+#include "catalogue/job.h"
+#include "catalogue/schema.h"
+
+#define SUMS                                                                                                           \
+    {"jobs", "JOBS", ANSWER_COUNT, "SUM(s.jobs)"}, {"run_time", "RUN", ANSWER_NS, "SUM(s.run_ns)"},                    \
+        {"core_seconds", "RUN x NP", ANSWER_NS, "SUM(s.core_ns)"}, {"io_seconds", "I/O", ANSWER_NS, "SUM(s.io_ns)"},   \
+        {"io_share", "SHARE", ANSWER_SHARE, "SUM(s.io_ns) / NULLIF(SUM(s.known_run_ns), 0)"},                          \
+        {"bytes_read", "READ", ANSWER_BYTES, "SUM(s.bytes_read)"},                                                     \
+        {"bytes_written", "WRITTEN", ANSWER_BYTES, "SUM(s.bytes_written)"},                                            \
+        {"files", "FILES", ANSWER_COUNT, "SUM(s.files)"}, {"calls", NULL, ANSWER_COUNT, "SUM(s.calls)"},               \
+        {"findings", NULL, ANSWER_COUNT, "SUM(s.findings)"}, {                                                         \
+        "stake_seconds", "AT STAKE", ANSWER_NS, "SUM(s.stake_ns)"                                                      \
+    }
+
+static const struct answer_column user_columns[] = {{"user", "USER", ANSWER_TEXT, "MIN(n.name)"}, SUMS, {0}};
+static const struct answer_column program_columns[] = {{"program", "PROGRAM", ANSWER_TEXT, "MIN(n.name)"}, SUMS, {0}};
+static const struct answer_column month_columns[] = {{"month", "MONTH", ANSWER_MONTH, "s.month"}, SUMS, {0}};
+static const struct answer_column system_columns[] = {
+    {"fs", "FILE SYSTEM", ANSWER_TEXT, "MIN(n.name)"},
+    {"jobs", "JOBS", ANSWER_COUNT, "SUM(s.jobs)"},
+    {"files", "FILES", ANSWER_COUNT, "SUM(s.files)"},
+    {"bytes_read", "READ", ANSWER_BYTES, "SUM(s.bytes_read)"},
+    {"bytes_written", "WRITTEN", ANSWER_BYTES, "SUM(s.bytes_written)"},
+    {"file_seconds", "TIME", ANSWER_NS, "SUM(s.file_ns)"},
+    {0},
+};
+static const struct answer_column file_columns[] = {
+    {"file", "FILES", ANSWER_TEXT, "MIN(n.name)"},
+    {"jobs", "JOBS", ANSWER_COUNT, "SUM(s.jobs)"},
+    {"files", "NUMBER", ANSWER_COUNT, "SUM(s.files)"},
+    {"opens", "OPENS", ANSWER_COUNT, "SUM(s.opens)"},
+    {"reads", "READS", ANSWER_COUNT, "SUM(s.reads)"},
+    {"writes", "WRITES", ANSWER_COUNT, "SUM(s.writes)"},
+    {"bytes_read", "READ", ANSWER_BYTES, "SUM(s.bytes_read)"},
+    {"bytes_written", "WRITTEN", ANSWER_BYTES, "SUM(s.bytes_written)"},
+    {"file_seconds", "TIME", ANSWER_NS, "SUM(s.file_ns)"},
+    {0},
+};
+static const struct answer_column finding_columns[] = {
+    {"finding", "FINDING", ANSWER_TEXT, "MIN(n.name)"},
+    {"jobs", "JOBS", ANSWER_COUNT, "SUM(s.jobs)"},
+    {"stake_seconds", "AT STAKE", ANSWER_NS, "SUM(s.stake_ns)"},
+    {0},
+};
+static const struct answer_column layer_columns[] = {
+    {"layer", "LAYER", ANSWER_TEXT, "MIN(n.name)"},
+    {"jobs", "JOBS", ANSWER_COUNT, "SUM(s.jobs)"},
+    {"opens", "OPENS", ANSWER_COUNT, "SUM(s.opens)"},
+    {"reads", "READS", ANSWER_COUNT, "SUM(s.reads)"},
+    {"writes", "WRITES", ANSWER_COUNT, "SUM(s.writes)"},
+    {"bytes_read", "READ", ANSWER_BYTES, "SUM(s.bytes_read)"},
+    {"bytes_written", "WRITTEN", ANSWER_BYTES, "SUM(s.bytes_written)"},
+    {"read_seconds", "READING", ANSWER_NS, "SUM(s.read_ns)"},
+    {"write_seconds", "WRITING", ANSWER_NS, "SUM(s.write_ns)"},
+    {"meta_seconds", "METADATA", ANSWER_NS, "SUM(s.meta_ns)"},
+    {0},
+};
+static const struct answer_column size_columns[] = {
+    {"size", "SIZE", ANSWER_TEXT, "MIN(n.name)"},
+    {"jobs", "JOBS", ANSWER_COUNT, "SUM(s.jobs)"},
+    {"reads", "READS", ANSWER_COUNT, "SUM(s.reads)"},
+    {"writes", "WRITES", ANSWER_COUNT, "SUM(s.writes)"},
+    {0},
+};
+
+// What rows are added up by, and where they are.
+static const struct grouping {
+    const struct answer_column *column;
+    const char *key;    // of a group
+    int kind;           // enum part_kind; -1: the jobs themselves
+    enum ask_sort sort; // unless something else is asked for
+} groupings[ASK_BYS] = {
+    [BY_USER] = {user_columns, "user_id", -1, SORT_BYTES},
+    [BY_PROGRAM] = {program_columns, "program_id", -1, SORT_BYTES},
+    [BY_MONTH] = {month_columns, "month", -1, SORT_NAME},
+    [BY_SYSTEM] = {system_columns, "name_id", PART_SYSTEM, SORT_BYTES},
+    [BY_FILE] = {file_columns, "name_id", PART_FILES, SORT_TIME},
+    [BY_FINDING] = {finding_columns, "name_id", PART_FINDING, SORT_FINDINGS},
+    [BY_LAYER] = {layer_columns, "name_id", PART_LAYER, SORT_JOBS},
+    [BY_SIZE] = {size_columns, "name_id", PART_SIZE, SORT_NAME},
+};
+
+const struct answer_column *ask_groups_columns(enum ask_by by) { return groupings[by].column; }
+
+// --- where the sums come from
+
+static void put_part_rows(struct ask_statement *statement, const struct part_table *table) {
+    fputs("SELECT j.month, j.user_id, j.program_id, q.name_id, 1 AS jobs", statement->out);
+    for (size_t i = 0; i < table->summed; i++) fprintf(statement->out, ", q.%s", table->column[i]);
+    fprintf(statement->out, " FROM jobs j JOIN %s q ON q.job_id = j.id", table->rows);
+}
+
+static void put_job_rows(struct ask_statement *statement) {
+    fputs("SELECT j.month, j.user_id, j.program_id", statement->out);
+    for (const struct schema_measure *measure = schema_measures; measure->name; measure++)
+        fprintf(statement->out, ", %s", measure->expression);
+    fputs(" FROM jobs j", statement->out);
+}
+
+static void put_filter(struct ask_statement *statement, const struct grouping *grouping, const struct ask_found *found,
+                       const char *prefix, const char *part_prefix) {
+    char column[64];
+    snprintf(column, sizeof column, "%suser_id", prefix);
+    ask_put_names(statement, column, &found->user);
+    snprintf(column, sizeof column, "%sprogram_id", prefix);
+    ask_put_names(statement, column, &found->program);
+    snprintf(column, sizeof column, "%sname_id", part_prefix);
+    if (grouping->kind == PART_SYSTEM) ask_put_names(statement, column, &found->system);
+    if (grouping->kind == PART_FINDING) ask_put_names(statement, column, &found->finding);
+}
+
+// Rows of whole months, and jobs of the others.
+static void put_source(struct ask_statement *statement, const struct grouping *grouping, const struct ask *ask,
+                       const struct ask_found *found) {
+    const struct ask_months months = ask_split(&ask->filter);
+    const struct part_table *table = grouping->kind < 0 ? NULL : &part_tables[grouping->kind];
+    fputs("(SELECT month, user_id, program_id", statement->out);
+    if (table) fputs(", name_id, jobs", statement->out);
+    for (size_t i = 0; table && i < table->summed; i++) fprintf(statement->out, ", %s", table->column[i]);
+    for (size_t i = 0; !table && schema_measures[i].name; i++) fprintf(statement->out, ", %s", schema_measures[i].name);
+    fprintf(statement->out, " FROM %s WHERE month >= %" PRId64 " AND month <= %" PRId64, table ? table->sums : "sums",
+            months.first, months.last);
+    put_filter(statement, grouping, found, "", "");
+    for (size_t i = 0; i < months.parts; i++) {
+        fputs(" UNION ALL ", statement->out);
+        table ? put_part_rows(statement, table) : put_job_rows(statement);
+        fprintf(statement->out, " WHERE j.start_ns >= %" PRId64 " AND j.start_ns < %" PRId64, months.part[i].from_ns,
+                months.part[i].until_ns);
+        put_filter(statement, grouping, found, "+j.", "+q.");
+    }
+    fputs(") s", statement->out);
+}
+
+// --- their order
+
+// Names of sizes by their first number.
+#define BY_FIRST_BYTE                                                                                                  \
+    "MIN(CASE n.name WHEN '0-100' THEN 0 WHEN '100-1K' THEN 1 WHEN '1K-10K' THEN 2 WHEN '10K-100K' THEN 3 WHEN "       \
+    "'100K-1M' THEN 4 WHEN '1M-4M' THEN 5 WHEN '4M-10M' THEN 6 WHEN '10M-100M' THEN 7 WHEN '100M-1G' THEN 8 ELSE 9 "   \
+    "END)"
+
+static bool has_column(const struct answer_column *column, const char *key) {
+    for (; column->key; column++) {
+        if (!strcmp(column->key, key)) return true;
+    }
+    return false;
+}
+
+// NULL: groups of this kind do not have it.
+static const char *order_of(const struct grouping *grouping, enum ask_sort sort) {
+    const struct answer_column *column = grouping->column;
+    switch (sort) {
+    case SORT_NAME: return grouping->kind == PART_SIZE ? BY_FIRST_BYTE : "1";
+    case SORT_JOBS: return "SUM(s.jobs) DESC, 1";
+    case SORT_TIME:
+        return has_column(column, "run_time")       ? "SUM(s.run_ns) DESC, 1"
+               : has_column(column, "file_seconds") ? "SUM(s.file_ns) DESC, 1"
+                                                    : NULL;
+    case SORT_BYTES:
+        return has_column(column, "bytes_read") ? "SUM(s.bytes_read) + SUM(s.bytes_written) DESC, 1" : NULL;
+    case SORT_IO:
+        return has_column(column, "io_seconds")     ? "SUM(s.io_ns) DESC, 1"
+               : has_column(column, "file_seconds") ? "SUM(s.file_ns) DESC, 1"
+                                                    : NULL;
+    case SORT_SHARE:
+        return has_column(column, "io_share") ? "COALESCE(SUM(s.io_ns) / NULLIF(SUM(s.known_run_ns), 0), -1) DESC, 1"
+                                              : NULL;
+    case SORT_FILES: return has_column(column, "files") ? "SUM(s.files) DESC, 1" : NULL;
+    case SORT_FINDINGS: return has_column(column, "stake_seconds") ? "SUM(s.stake_ns) DESC, 1" : NULL;
+    case SORT_USER: return !strcmp(column->key, "user") ? "1" : NULL;
+    case SORT_PROGRAM: return !strcmp(column->key, "program") ? "1" : NULL;
+    default: return NULL;
+    }
+}
+
+static int check_filter(const struct ask_found *found, int kind, struct problem *problem) {
+    if (found->system.is_asked && kind != PART_SYSTEM)
+        return problem_set(problem, ERR_USAGE, "--fs", "is for lists of jobs, and for --by fs");
+    if (found->finding.is_asked && kind != PART_FINDING)
+        return problem_set(problem, ERR_USAGE, "--finding", "is for lists of jobs, and for --by finding");
+    return 0;
+}
+
+static int ask_sums(struct catalogue *catalogue, const struct ask *ask, const struct grouping *grouping,
+                    const struct ask_found *found, struct ask_statement *statement) {
+    enum ask_sort sort = ask->sort == SORT_DEFAULT ? grouping->sort : ask->sort;
+    const char *order = order_of(grouping, sort);
+    (void)catalogue;
+    FORWARD(check_filter(found, grouping->kind, statement->problem));
+    if (!order)
+        return problem_set(statement->problem, ERR_USAGE, ask_sort_names[sort], "these groups are not sorted by this");
+    bool has_name = strcmp(grouping->key, "month") != 0;
+    fputs("SELECT ", statement->out);
+    ask_put_columns(statement, grouping->column);
+    fputs(" FROM ", statement->out);
+    put_source(statement, grouping, ask, found);
+    if (has_name) fprintf(statement->out, " JOIN names n ON n.id = s.%s", grouping->key);
+    fprintf(statement->out, " GROUP BY s.%s ORDER BY %s", grouping->key, order);
+    ask_put_limit(statement, ask->top);
+    return 0;
+}
+
+int ask_groups(struct catalogue *catalogue, const struct ask *ask, enum ask_by by, answer_row *row, void *context,
+               struct problem *problem) {
+    struct ask_statement statement = {0};
+    struct ask_found found;
+    int code = ask_find(catalogue, &ask->filter, &found, problem);
+    if (code == 0) code = ask_begin(&statement, problem);
+    if (code == 0) code = ask_sums(catalogue, ask, &groupings[by], &found, &statement);
+    if (code == 0) {
+        code = ask_run(&statement, catalogue, groupings[by].column, row, context);
+    } else if (statement.out) {
+        fclose(statement.out);
+        free(statement.text);
+    }
+    ask_found_free(&found);
+    return code;
+}
+
+// --- everything at once
+
+int ask_statistics(struct catalogue *catalogue, const struct ask *ask, answer_row *row, void *context,
+                   struct problem *problem) {
+    static const struct answer_column columns[] = {
+        SUMS,
+        {"mpi_jobs", NULL, ANSWER_COUNT, "SUM(s.mpi)"},
+        {"collective_jobs", NULL, ANSWER_COUNT, "SUM(s.collective)"},
+        {"collective_bytes", NULL, ANSWER_BYTES, "SUM(s.collective_bytes)"},
+        {"mostly_read_jobs", NULL, ANSWER_COUNT, "SUM(s.mostly_read)"},
+        {"mostly_written_jobs", NULL, ANSWER_COUNT, "SUM(s.mostly_written)"},
+        {"files_of_one_process", NULL, ANSWER_COUNT, "SUM(s.files_one)"},
+        {"files_shared", NULL, ANSWER_COUNT, "SUM(s.files_shared)"},
+        {"file_per_process_jobs", NULL, ANSWER_COUNT, "SUM(s.file_per_process)"},
+        {"shared_file_jobs", NULL, ANSWER_COUNT, "SUM(s.shared_file)"},
+        {"share_below_1", NULL, ANSWER_COUNT, "SUM(s.share_0)"},
+        {"share_below_5", NULL, ANSWER_COUNT, "SUM(s.share_1)"},
+        {"share_below_10", NULL, ANSWER_COUNT, "SUM(s.share_5)"},
+        {"share_below_25", NULL, ANSWER_COUNT, "SUM(s.share_10)"},
+        {"share_below_50", NULL, ANSWER_COUNT, "SUM(s.share_25)"},
+        {"share_above_50", NULL, ANSWER_COUNT, "SUM(s.share_50)"},
+        {0},
+    };
+    static const struct grouping all = {columns, NULL, -1, SORT_DEFAULT};
+    struct ask_statement statement;
+    struct ask_found found;
+    int code = ask_find(catalogue, &ask->filter, &found, problem);
+    if (code == 0) code = check_filter(&found, all.kind, problem);
+    if (code == 0) code = ask_begin(&statement, problem);
+    if (code == 0) {
+        fputs("SELECT ", statement.out);
+        ask_put_columns(&statement, columns);
+        fputs(" FROM ", statement.out);
+        put_source(&statement, &all, ask, &found);
+        code = ask_run(&statement, catalogue, columns, row, context);
+    }
+    ask_found_free(&found);
+    return code;
+}
