@@ -18,8 +18,8 @@ static size_t double_rank(const double *sorted, size_t count, double value) {
 
 // ways[k][s]: in how many ways k of the values have ranks that add up to s / 2.
 double rank_test(const double *above, size_t above_count, const double *below, size_t below_count) {
-    enum { MOST_SUM = RANK_TEST_MOST * (RANK_TEST_MOST + 1) };
-    size_t count = above_count + below_count, sum = 0;
+    enum { MOST_SUM = 2 * RANK_TEST_MOST * RANK_TEST_MOST };
+    size_t count = above_count + below_count, most = 2 * count * above_count, sum = 0;
     double all[RANK_TEST_MOST], total = 0, high = 0;
     if (!above_count || !below_count || count > RANK_TEST_MOST) return 1;
     double(*ways)[MOST_SUM + 1] = calloc(above_count + 1, sizeof *ways);
@@ -31,10 +31,10 @@ double rank_test(const double *above, size_t above_count, const double *below, s
     for (size_t i = 0; i < count; i++) {
         size_t rank = double_rank(all, count, all[i]);
         for (size_t k = above_count < i + 1 ? above_count : i + 1; k > 0; k--) {
-            for (size_t s = MOST_SUM; s >= rank; s--) ways[k][s] += ways[k - 1][s - rank];
+            for (size_t s = most; s >= rank; s--) ways[k][s] += ways[k - 1][s - rank];
         }
     }
-    for (size_t s = 0; s <= MOST_SUM; s++) {
+    for (size_t s = 0; s <= most; s++) {
         total += ways[above_count][s];
         if (s >= sum) high += ways[above_count][s];
     }

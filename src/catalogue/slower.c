@@ -9,7 +9,7 @@
 enum { MOST_RUNS = RANK_TEST_MOST, LEAST_RECENT = 5, LEAST_EARLIER = 8 };
 
 static const double least_factor = 1.2, least_ns = 10e6, least_io_part = 0.01;
-static const double likely = 0.001, unlikely = 0.00005, spreads_apart = 3;
+static const double likely = 0.0005, unlikely = 0.0002, spreads_apart = 3;
 
 static double value_of(const struct run *run, enum slower_measure measure) {
     return (double)(measure == SLOWER_IO ? run->io_ns : run->run_ns);

@@ -120,9 +120,19 @@ static void roll_back(struct store *store) {
     if (!sqlite3_get_autocommit(own->db)) sqlite3_exec(own->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
+static int note_row(void *context, const struct store_value *value, size_t count) {
+    (void)value;
+    *(bool *)context = count > 0;
+    return 0;
+}
+
 static bool has_table(struct store *store, const char *table) {
-    struct sqlite *own = (struct sqlite *)store;
-    return sqlite3_table_column_metadata(own->db, NULL, table, NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+    const struct store_value name = store_of_text(table);
+    struct problem ignored = {0};
+    bool found = false;
+    store_ask(store, &store_statement("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1", &name, 1),
+              note_row, &found, &ignored);
+    return found;
 }
 
 static void close_store(struct store *store) {

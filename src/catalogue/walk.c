@@ -23,7 +23,8 @@
 struct known {
     int64_t id;
     struct log_state state;
-    char *name, *reason; // the reason of one that cannot be read
+    char *name;
+    bool is_bad; // the last time it could not be read; that may have had a passing reason
     bool is_seen;
 };
 
@@ -71,20 +72,16 @@ static int note_known(void *context, const struct store_value *value, size_t cou
     struct known log = {.id = store_integer(&value[0]),
                         .state = {store_integer(&value[2]), store_integer(&value[3]), store_integer(&value[4])},
                         .name = strdup(store_text(&value[1])),
-                        .reason = value[5].kind == STORE_TEXT ? strdup(value[5].text) : NULL};
+                        .is_bad = value[5].kind == STORE_TEXT};
     (void)count;
-    RETURN_IF(!log.name || (value[5].kind == STORE_TEXT && !log.reason), -ENOMEM);
+    RETURN_IF(!log.name, -ENOMEM);
     name_get(log.name);
-    if (log.reason) name_get(log.reason);
     FORWARD(lookup_set(&known->place, hash_text(0, log.name), (uint32_t)known->count));
     return array_push(known->log, known->count, log);
 }
 
 static void known_free(struct known_folder *known) {
-    for (size_t i = 0; i < known->count; i++) {
-        free(known->log[i].name);
-        free(known->log[i].reason);
-    }
+    for (size_t i = 0; i < known->count; i++) free(known->log[i].name);
     free(known->log);
     lookup_free(&known->place);
     *known = (struct known_folder){0};
@@ -111,18 +108,15 @@ static struct known *find_known(struct known_folder *known, const char *name) {
 
 static int add_log(struct looking *looking, const char *name, const struct stat *status) {
     struct walk *walk = looking->walk;
-    char path[PATH_MAX];
     struct walk_log log = {(uint32_t)(walk->folders - 1),
                            NULL,
                            {status->st_size, status->st_mtim.tv_sec * INT64_C(1000000000) + status->st_mtim.tv_nsec,
                             (int64_t)status->st_ino}};
     struct known *known = find_known(&looking->known, name);
     if (known) known->is_seen = true;
-    if (known && !memcmp(&known->state, &log.state, sizeof log.state)) {
+    if (known && !known->is_bad && !memcmp(&known->state, &log.state, sizeof log.state)) {
         walk->same++;
-        if (!known->reason) return 0;
-        log.name = known->name;
-        return walk_path(walk, &log, path) ? 0 : walk_add_bad(walk, path, known->reason);
+        return 0;
     }
     log.name = strdup(name);
     return log.name ? array_push(walk->changed, walk->changed_count, log) : -ENOMEM;

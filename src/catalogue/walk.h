@@ -16,12 +16,12 @@ struct walk_bad {
 struct walk {
     char **folder;
     size_t folders;
-    struct walk_log *changed; // new logs and those that differ from the catalogue
+    struct walk_log *changed; // new logs, those that differ from the catalogue, and bad ones
     size_t changed_count;
     int64_t *removed; // numbers of logs that are gone
     size_t removed_count;
     uint64_t same;
-    struct walk_bad *bad; // known ones that are the same, and folders
+    struct walk_bad *bad; // folders at first, logs when they have been read
     size_t bad_count;
 };
 

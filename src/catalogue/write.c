@@ -297,7 +297,7 @@ int writer_put(struct writer *writer, const struct log_entry *log, const struct 
     int64_t folder;
     FORWARD(intern(writer, &naming, log->folder, &folder, problem));
     FORWARD(find_log(writer, folder, log->name, &known, problem));
-    if (known.id && !memcmp(&known.state, &log->state, sizeof known.state) && known.is_bad == !job) return WRITER_SAME;
+    if (known.id && !known.is_bad && !memcmp(&known.state, &log->state, sizeof known.state)) return WRITER_SAME;
     if (known.id) FORWARD(forget_job(writer, known.id, problem));
     int64_t id = known.id ? known.id : writer->next_log++;
     snprintf(why, sizeof why, "%s", reason ? reason : "");
