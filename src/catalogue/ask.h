@@ -64,7 +64,11 @@ struct ask {
     uint64_t top; // at most so many rows; 0: all
 };
 
-// The jobs. ERR_USAGE with a problem for a sort that does not fit, also below.
+// Whether there is an answer: ERR_USAGE and a problem for a sort or filter that does not fit. Groups by ASK_BYS are the
+// statistics.
+int ask_check_jobs(const struct ask *ask, struct problem *problem);
+int ask_check_groups(const struct ask *ask, enum ask_by by, struct problem *problem);
+
 int ask_jobs(struct catalogue *catalogue, const struct ask *ask, answer_row *row, void *context,
              struct problem *problem);
 // The findings of one of them, the most time first.

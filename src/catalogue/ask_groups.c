@@ -181,45 +181,43 @@ static const char *order_of(const struct grouping *grouping, enum ask_sort sort)
     }
 }
 
-static int check_filter(const struct ask_found *found, int kind, struct problem *problem) {
-    if (found->system.is_asked && kind != PART_SYSTEM)
+static enum ask_sort sort_of(const struct grouping *grouping, const struct ask *ask) {
+    return ask->sort == SORT_DEFAULT ? grouping->sort : ask->sort;
+}
+
+int ask_check_groups(const struct ask *ask, enum ask_by by, struct problem *problem) {
+    const struct grouping *grouping = by < ASK_BYS ? &groupings[by] : NULL;
+    int kind = grouping ? grouping->kind : -1;
+    if (ask->filter.system && kind != PART_SYSTEM)
         return problem_set(problem, ERR_USAGE, "--fs", "is for lists of jobs, and for --by fs");
-    if (found->finding.is_asked && kind != PART_FINDING)
+    if (ask->filter.finding && kind != PART_FINDING)
         return problem_set(problem, ERR_USAGE, "--finding", "is for lists of jobs, and for --by finding");
+    if (grouping && !order_of(grouping, sort_of(grouping, ask)))
+        return problem_set(problem, ERR_USAGE, ask_sort_names[ask->sort], "these groups are not sorted by this");
     return 0;
 }
 
-static int ask_sums(struct catalogue *catalogue, const struct ask *ask, const struct grouping *grouping,
-                    const struct ask_found *found, struct ask_statement *statement) {
-    enum ask_sort sort = ask->sort == SORT_DEFAULT ? grouping->sort : ask->sort;
-    const char *order = order_of(grouping, sort);
-    (void)catalogue;
-    FORWARD(check_filter(found, grouping->kind, statement->problem));
-    if (!order)
-        return problem_set(statement->problem, ERR_USAGE, ask_sort_names[sort], "these groups are not sorted by this");
-    bool has_name = strcmp(grouping->key, "month") != 0;
+static void put_sums(struct ask_statement *statement, const struct ask *ask, const struct grouping *grouping,
+                     const struct ask_found *found) {
     fputs("SELECT ", statement->out);
     ask_put_columns(statement, grouping->column);
     fputs(" FROM ", statement->out);
     put_source(statement, grouping, ask, found);
-    if (has_name) fprintf(statement->out, " JOIN names n ON n.id = s.%s", grouping->key);
-    fprintf(statement->out, " GROUP BY s.%s ORDER BY %s", grouping->key, order);
+    if (strcmp(grouping->key, "month") != 0) fprintf(statement->out, " JOIN names n ON n.id = s.%s", grouping->key);
+    fprintf(statement->out, " GROUP BY s.%s ORDER BY %s", grouping->key, order_of(grouping, sort_of(grouping, ask)));
     ask_put_limit(statement, ask->top);
-    return 0;
 }
 
 int ask_groups(struct catalogue *catalogue, const struct ask *ask, enum ask_by by, answer_row *row, void *context,
                struct problem *problem) {
-    struct ask_statement statement = {0};
-    struct ask_found found;
-    int code = ask_find(catalogue, &ask->filter, &found, problem);
+    struct ask_statement statement;
+    struct ask_found found = {0};
+    int code = ask_check_groups(ask, by, problem);
+    if (code == 0) code = ask_find(catalogue, &ask->filter, &found, problem);
     if (code == 0) code = ask_begin(&statement, problem);
-    if (code == 0) code = ask_sums(catalogue, ask, &groupings[by], &found, &statement);
     if (code == 0) {
+        put_sums(&statement, ask, &groupings[by], &found);
         code = ask_run(&statement, catalogue, groupings[by].column, row, context);
-    } else if (statement.out) {
-        fclose(statement.out);
-        free(statement.text);
     }
     ask_found_free(&found);
     return code;
@@ -250,9 +248,9 @@ int ask_statistics(struct catalogue *catalogue, const struct ask *ask, answer_ro
     };
     static const struct grouping all = {columns, NULL, -1, SORT_DEFAULT};
     struct ask_statement statement;
-    struct ask_found found;
-    int code = ask_find(catalogue, &ask->filter, &found, problem);
-    if (code == 0) code = check_filter(&found, all.kind, problem);
+    struct ask_found found = {0};
+    int code = ask_check_groups(ask, ASK_BYS, problem);
+    if (code == 0) code = ask_find(catalogue, &ask->filter, &found, problem);
     if (code == 0) code = ask_begin(&statement, problem);
     if (code == 0) {
         fputs("SELECT ", statement.out);

@@ -144,15 +144,19 @@ static int list_by_name(struct listing *listing, const char *column, const struc
     return code;
 }
 
+int ask_check_jobs(const struct ask *ask, struct problem *problem) {
+    bool is_named = ask->sort == SORT_USER || ask->sort == SORT_PROGRAM || ask->sort == SORT_DEFAULT;
+    if (is_named || keys[ask->sort]) return 0;
+    return problem_set(problem, ERR_USAGE, ask_sort_names[ask->sort], "jobs are not sorted by this: it is for --by");
+}
+
 static int list_jobs(struct listing *listing) {
     enum { BROAD = 5 }; // one job of so many
     enum ask_sort sort = listing->ask->sort == SORT_DEFAULT ? SORT_START : listing->ask->sort;
     double count[2] = {0, 0};
     if (sort == SORT_USER) return list_by_name(listing, "user_id", &listing->found->user);
     if (sort == SORT_PROGRAM) return list_by_name(listing, "program_id", &listing->found->program);
-    if (!keys[sort])
-        return problem_set(listing->problem, ERR_USAGE, ask_sort_names[sort],
-                           "jobs are not sorted by this: it is for --by");
+    FORWARD(ask_check_jobs(listing->ask, listing->problem));
     FORWARD(count_jobs(listing->catalogue, &listing->ask->filter, listing->found, count, listing->problem));
     listing->is_broad = count[0] * BROAD > count[1];
     return list(listing, keys[sort], NULL, 0);

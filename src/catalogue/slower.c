@@ -6,10 +6,10 @@
 #include "catalogue/rank_test.h"
 #include "catalogue/write.h"
 
-enum { MOST_RUNS = RANK_TEST_MOST, LEAST_RECENT = 5, LEAST_EARLIER = 8 };
+enum { MOST_RUNS = RANK_TEST_MOST, LEAST_RECENT = 5, MOST_RECENT = 20, LEAST_EARLIER = 8 };
 
 static const double least_factor = 1.2, least_ns = 10e6, least_io_part = 0.01;
-static const double likely = 0.0005, unlikely = 0.0002, spreads_apart = 3;
+static const double likely = 0.0004, unlikely = 0.0001, spreads_apart = 3;
 
 static double value_of(const struct run *run, enum slower_measure measure) {
     return (double)(measure == SLOWER_IO ? run->io_ns : run->run_ns);
@@ -51,12 +51,11 @@ static int compare(const struct run *run, size_t runs, size_t recent, enum slowe
 }
 
 int slower_find(const struct run *run, size_t runs, enum slower_measure measure, struct slower *slower) {
-    static const size_t sizes[] = {5, 10, 20};
     int found = 0;
     if (runs > MOST_RUNS) runs = MOST_RUNS;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t recent = LEAST_RECENT; recent <= MOST_RECENT && recent + LEAST_EARLIER <= runs; recent++) {
         struct slower one;
-        if (runs < sizes[i] + LEAST_EARLIER || !compare(run, runs, sizes[i], measure, &one)) continue;
+        if (!compare(run, runs, recent, measure, &one)) continue;
         if (!found || one.chance < slower->chance) *slower = one;
         found = 1;
     }

@@ -21,9 +21,9 @@ struct slower {
 
 // Runs come latest first. Returns 1 and the finding if the program got slower, else 0.
 //
-// The last 5, 10 or 20 runs are compared with those before them, at least 8, as far as they moved between half and
+// The last 5 to 20 runs are compared with those before them, at least 8, as far as they moved between half and
 // twice as many bytes: a larger problem is not a slowdown. The median must have grown by a fifth and by 10 ms, and
-// noise must be an unlikely reason: a rank test gives at most 1 in 2,000 and the median moved by three times the spread
-// of the earlier runs, or the test alone gives at most 1 in 5,000. Both are indifferent to single runs that are very
+// noise must be an unlikely reason: a rank test gives at most 1 in 2,500 and the median moved by three times the spread
+// of the earlier runs, or the test alone gives at most 1 in 10,000. Both are indifferent to single runs that are very
 // slow.
 int slower_find(const struct run *run, size_t runs, enum slower_measure measure, struct slower *slower);

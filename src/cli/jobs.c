@@ -114,6 +114,11 @@ static enum status read_options(void) {
         return cli_usage("jobs", options.since, MOMENT_WRONG);
     if (options.until && moment_parse(options.until, &ask->filter.until_ns) < 0)
         return cli_usage("jobs", options.until, MOMENT_WRONG);
+    struct problem problem = {0};
+    enum ask_by by = (enum ask_by)find_word(ask_by_names, ASK_BYS, options.by);
+    bool is_list = by == ASK_BYS && !options.statistics;
+    int code = is_list ? ask_check_jobs(ask, &problem) : ask_check_groups(ask, by, &problem);
+    if (code < 0) return cli_problem("jobs", "--sort", &problem, code);
     ask->top = options.top != UNSET ? options.top : options.print.json || options.csv ? 0 : TEXT_TOP;
     return STATUS_OK;
 }

@@ -91,8 +91,10 @@ def server_programs():
 class Server:
     """A PostgreSQL of the test's own, on a Unix socket in a temporary folder. Root may not run one: then it is `nobody`."""
 
-    def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix='ioseer-pg-')
+    def __init__(self, place=None):
+        self.folder = tempfile.mkdtemp(prefix='ioseer-pg-', dir=place)
+        if place and os.geteuid() == 0:
+            os.chmod(place, 0o755)
         self.user = {}
         if os.geteuid() == 0:
             nobody = pwd.getpwnam('nobody')
