@@ -92,19 +92,6 @@ const struct answer_column *ask_groups_columns(enum ask_by by) { return grouping
 
 // --- where the sums come from
 
-static void put_part_rows(struct ask_statement *statement, const struct part_table *table) {
-    fputs("SELECT j.month, j.user_id, j.program_id, q.name_id, 1 AS jobs", statement->out);
-    for (size_t i = 0; i < table->summed; i++) fprintf(statement->out, ", q.%s", table->column[i]);
-    fprintf(statement->out, " FROM jobs j JOIN %s q ON q.job_id = j.id", table->rows);
-}
-
-static void put_job_rows(struct ask_statement *statement) {
-    fputs("SELECT j.month, j.user_id, j.program_id", statement->out);
-    for (const struct schema_measure *measure = schema_measures; measure->name; measure++)
-        fprintf(statement->out, ", %s", measure->expression);
-    fputs(" FROM jobs j", statement->out);
-}
-
 static void put_filter(struct ask_statement *statement, const struct grouping *grouping, const struct ask_found *found,
                        const char *prefix, const char *part_prefix) {
     char column[64];
@@ -117,24 +104,48 @@ static void put_filter(struct ask_statement *statement, const struct grouping *g
     if (grouping->kind == PART_FINDING) ask_put_names(statement, column, &found->finding);
 }
 
-// Rows of whole months, and jobs of the others.
+static void put_sum(struct ask_statement *statement, const char *prefix, const char *expression, const char *name) {
+    fprintf(statement->out, ", SUM(CAST(%s%s AS DOUBLE PRECISION)) AS %s", prefix, expression, name);
+}
+
+// What the rows of a group add up to: of whole months from the sums, of others from the jobs.
+static void put_branch(struct ask_statement *statement, const struct grouping *grouping, bool from_sums) {
+    const struct part_table *table = grouping->kind < 0 ? NULL : &part_tables[grouping->kind];
+    bool is_name = table && grouping->key && !strcmp(grouping->key, "name_id");
+    const char *prefix = from_sums ? "" : is_name ? "q." : "j.";
+    fprintf(statement->out, "SELECT %s%s AS %s", grouping->key ? prefix : "", grouping->key ? grouping->key : "0",
+            grouping->key ? grouping->key : "everything");
+    if (table && from_sums) put_sum(statement, "", "jobs", "jobs");
+    if (table && !from_sums) fputs(", COUNT(*) AS jobs", statement->out);
+    for (size_t i = 0; table && i < table->summed; i++)
+        put_sum(statement, from_sums ? "" : "q.", table->column[i], table->column[i]);
+    for (const struct schema_measure *measure = schema_measures; !table && measure->name; measure++)
+        put_sum(statement, "", from_sums ? measure->name : measure->expression, measure->name);
+    if (from_sums) fprintf(statement->out, " FROM %s", table ? table->sums : "sums");
+    if (!from_sums) fputs(" FROM jobs j", statement->out);
+    if (!from_sums && table) fprintf(statement->out, " JOIN %s q ON q.job_id = j.id", table->rows);
+}
+
+static void end_branch(struct ask_statement *statement, const struct grouping *grouping, const char *prefix) {
+    if (grouping->key) fprintf(statement->out, " GROUP BY %s%s", prefix, grouping->key);
+}
+
+// Each branch is added up by itself: names are looked up for groups, not for rows.
 static void put_source(struct ask_statement *statement, const struct grouping *grouping, const struct ask *ask,
                        const struct ask_found *found) {
     const struct ask_months months = ask_split(&ask->filter);
-    const struct part_table *table = grouping->kind < 0 ? NULL : &part_tables[grouping->kind];
-    fputs("(SELECT month, user_id, program_id", statement->out);
-    if (table) fputs(", name_id, jobs", statement->out);
-    for (size_t i = 0; table && i < table->summed; i++) fprintf(statement->out, ", %s", table->column[i]);
-    for (size_t i = 0; !table && schema_measures[i].name; i++) fprintf(statement->out, ", %s", schema_measures[i].name);
-    fprintf(statement->out, " FROM %s WHERE month >= %" PRId64 " AND month <= %" PRId64, table ? table->sums : "sums",
-            months.first, months.last);
+    fputc('(', statement->out);
+    put_branch(statement, grouping, true);
+    fprintf(statement->out, " WHERE month >= %" PRId64 " AND month <= %" PRId64, months.first, months.last);
     put_filter(statement, grouping, found, "", "");
+    end_branch(statement, grouping, "");
     for (size_t i = 0; i < months.parts; i++) {
         fputs(" UNION ALL ", statement->out);
-        table ? put_part_rows(statement, table) : put_job_rows(statement);
+        put_branch(statement, grouping, false);
         fprintf(statement->out, " WHERE j.start_ns >= %" PRId64 " AND j.start_ns < %" PRId64, months.part[i].from_ns,
                 months.part[i].until_ns);
         put_filter(statement, grouping, found, "+j.", "+q.");
+        end_branch(statement, grouping, grouping->kind < 0 ? "j." : "q.");
     }
     fputs(") s", statement->out);
 }

@@ -197,6 +197,20 @@ class Index(CatalogueCase):
         self.assertEqual(len(self.assert_whole()), 121)
         self.assert_changes(self.index()[0], same=121)
 
+    def test_documented(self):
+        """doc/catalogue.md names each table and each of its columns."""
+        self.make_log('one.ioseer')
+        self.index()
+        with open(os.path.join(harness.SOURCE, 'doc', 'catalogue.md'), encoding='utf-8') as file:
+            text = file.read()
+        with sqlite3.connect(self.db) as db:
+            tables = [name for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            for table in tables:
+                self.assertIn(f'`{table}`', text)
+                for row in db.execute(f'PRAGMA table_info({table})'):
+                    self.assertIn(f'`{row[1]}`', text, table)
+        db.close()
+
     def test_usage(self):
         self.expect_error(2, 'index', '--db', self.db)
         self.assertIn('nowhere', self.expect_error(1, 'index', '--db', self.db, self.path('nowhere')))
