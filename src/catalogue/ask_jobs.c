@@ -121,7 +121,9 @@ static int list(struct listing *listing, const char *key, const char *only_colum
     fputs(" FROM (SELECT j.id FROM jobs j WHERE 1 = 1", statement.out);
     put_filter(listing, &statement);
     if (only_column) fprintf(statement.out, " AND j.%s = %" PRId64, only_column, only);
-    fprintf(statement.out, " ORDER BY j.%s DESC, j.id DESC", key);
+    // If the filter passes few jobs, they are sorted: along the order, there could be a long way to the first of them.
+    bool is_sorted = !listing->is_broad && !only_column;
+    fprintf(statement.out, " ORDER BY %sj.%s DESC, j.id DESC", is_sorted ? "+" : "", key);
     ask_put_limit(&statement, left);
     fprintf(statement.out,
             ") k JOIN jobs j ON j.id = k.id JOIN logs l ON l.id = j.id JOIN folders f ON f.id = l.folder_id JOIN names "
