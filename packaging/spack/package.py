@@ -16,6 +16,7 @@ class Ioseer(MesonPackage):
     variant("emulate", default=True, description="Storage of a given speed (emulate)")
     variant("view", default=True, description="The server of the viewer (view)")
     variant("sql", default=True, description="Questions in SQL (query, export)")
+    variant("postgresql", default=True, description="Catalogues in PostgreSQL (index, jobs)")
     variant("prompt", default=True, when="+sql", description="Editing and history at the prompt of query")
     variant("otf2", default=False, description="Traces for Vampir and the like (export)")
 
@@ -32,6 +33,7 @@ class Ioseer(MesonPackage):
     depends_on("libfuse@3.14:", when="+emulate")
     depends_on("libmicrohttpd", when="+view")
     depends_on("sqlite@3.38:", when="+sql")
+    depends_on("postgresql@14:", when="+postgresql")
     depends_on("libedit", when="+prompt")
     depends_on("otf2@3.0:", when="+otf2")
 

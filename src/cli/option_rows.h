@@ -17,6 +17,10 @@
 #define ROW_WATTS(target)                                                                                              \
     ROW("watts", 0, OPTION_TEXT, target, "BUSY,IDLE",                                                                  \
         "watts of a disk of a stack's servers, for its energy (default: 13.5,10.2, which is assumed)")
+#define ROW_DB(target)                                                                                                 \
+    ROW("db", 0, OPTION_TEXT, target, "DB",                                                                            \
+        "the catalogue: a file, or postgresql://... (default: ioseer/catalogue.db in $XDG_DATA_HOME or "               \
+        "~/.local/share)")
 #define ROW_FORCE(target) ROW("force", 0, OPTION_FLAG, target, NULL, "overwrite LOG")
 
 // Verbs that print what a log or a model says.

@@ -26,7 +26,7 @@ static void add_busy(struct collect *collect, const struct log_event *event) {
     struct summary_busy *busy = &collect->transfers;
     int64_t end_ns = event->start_ns + event->duration_ns;
     if (event->process->is_launcher) return;
-    if (!event->has_parent && !event->process->counts_all) summary_busy_add(&collect->summary->job, event);
+    summary_job_add(collect->summary, event);
     if (!event->moves || end_ns <= busy->until_ns) return;
     busy->ns += end_ns - (event->start_ns < busy->until_ns ? busy->until_ns : event->start_ns);
     busy->until_ns = end_ns;

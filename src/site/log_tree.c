@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/user.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
@@ -22,14 +22,6 @@ static void add_word(char *out, size_t room, const char *word) {
     size_t len = strlen(out);
     for (; *word && len + 1 < room; word++) out[len++] = *word == '/' || (unsigned char)*word < ' ' ? '_' : *word;
     out[len] = 0;
-}
-
-static void user_name(uint32_t user, char out[64]) {
-    struct passwd entry, *found = NULL;
-    char room[4096];
-    bool is_known = getpwuid_r(user, &entry, room, sizeof room, &found) == 0 && found && *found->pw_name;
-    snprintf(out, 64, "%s", is_known ? found->pw_name : "");
-    if (!is_known) snprintf(out, 64, "%u", user);
 }
 
 static void describe(char letter, const struct pack_name *name, char out[256]) {

@@ -24,8 +24,7 @@ static const enum counter counter_of[FILE_COLUMNS] = {
 
 // --- names
 
-// Numbers in the name as *, so that dump.1 and dump.2 are the same.
-static void make_pattern(char *name) {
+void file_rows_pattern(char *name) {
     char *to = name;
     for (const char *from = name; *from; from++) {
         bool is_digit = isdigit((unsigned char)*from);
@@ -57,7 +56,7 @@ static int group_name(struct file_rows *rows, const char *name, enum file_groupi
     if (!name || grouping == GROUP_NONE) return 0;
     char *text = arena_text(&rows->texts, name);
     RETURN_IF(!text, -ENOMEM);
-    (grouping == GROUP_PATTERN ? make_pattern : make_directory)(text);
+    (grouping == GROUP_PATTERN ? file_rows_pattern : make_directory)(text);
     *group = text;
     return 0;
 }

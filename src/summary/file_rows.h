@@ -40,6 +40,9 @@ struct file_rows {
 int file_rows_make(struct file_rows *rows, struct log *log, bool per_rank, enum file_grouping grouping);
 void file_rows_free(struct file_rows *rows);
 
+// Writes numbers in the name as *, so that dump.1 and dump.2 are the same.
+void file_rows_pattern(char *name);
+
 // Sorts the rows of each layer by name, opens, reads, writes, read, written, bytes or time; the largest first, names in
 // their order. ERR_NOTHING: there is no such key.
 int file_rows_sort(struct file_rows *rows, const char *key);

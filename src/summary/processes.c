@@ -19,6 +19,11 @@ void summary_busy_add(struct summary_busy *busy, const struct log_event *event) 
     }
 }
 
+void summary_job_add(struct summary *summary, const struct log_event *event) {
+    if (event->process->is_launcher || event->has_parent || event->process->counts_all) return;
+    summary_busy_add(&summary->job, event);
+}
+
 // A call made inside another is part of it.
 static void add_time(struct summary_process *process, const struct log_event *event) {
     int64_t end_ns = event->start_ns + event->duration_ns;

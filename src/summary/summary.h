@@ -140,6 +140,9 @@ int summary_begin(struct summary *summary, const struct summary_source *source, 
                   struct log_consumer consumer[SUMMARY_CONSUMERS]);
 int summary_finish(struct summary *summary);
 
+// For a consumer that sees the events of all processes in order: fills `job`.
+void summary_job_add(struct summary *summary, const struct log_event *event);
+
 // Reads no events: files, the times of the ranks and most totals stay unknown.
 int summary_gather_index(struct summary *summary, const struct summary_source *source);
 void summary_free(struct summary *summary);

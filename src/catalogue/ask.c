@@ -1,0 +1,193 @@
+#include "catalogue/ask.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/glob.h"
+#include "base/scoped.h"
+#include "catalogue/ask_statement.h"
+#include "catalogue/names.h"
+
+const char *const ask_by_names[ASK_BYS] = {"user", "program", "month", "fs", "file", "finding", "layer", "size"};
+const char *const ask_sort_names[ASK_SORTS] = {
+    [SORT_START] = "start",     [SORT_TIME] = "time",   [SORT_BYTES] = "bytes",       [SORT_IO] = "io",
+    [SORT_SHARE] = "share",     [SORT_FILES] = "files", [SORT_FINDINGS] = "findings", [SORT_USER] = "user",
+    [SORT_PROGRAM] = "program", [SORT_JOBS] = "jobs",   [SORT_NAME] = "name"};
+
+// --- names
+
+struct finding_names {
+    struct ask_names *names;
+    const char *pattern;
+};
+
+// A file system is also found by its mount point alone: "/scratch" is "/scratch (lustre)".
+static bool is_meant(const char *pattern, const char *name) {
+    const char *type = strstr(name, " (");
+    size_t len = type ? (size_t)(type - name) : 0;
+    if (glob_match(pattern, name) || !strcmp(pattern, name)) return true;
+    return len && strlen(pattern) == len && !strncmp(pattern, name, len);
+}
+
+static int note_name(void *context, const struct store_value *value, size_t count) {
+    const struct finding_names *finding = context;
+    struct ask_names *names = finding->names;
+    struct ask_name name = {store_integer(&value[0]), strdup(store_text(&value[1]))};
+    (void)count;
+    RETURN_IF(!name.name, -ENOMEM);
+    name_get(name.name);
+    if (is_meant(finding->pattern, name.name)) return array_push(names->name, names->count, name);
+    free(name.name);
+    return 0;
+}
+
+static int compare_names(const void *a, const void *b) {
+    const struct ask_name *left = a, *right = b;
+    return strcmp(left->name, right->name);
+}
+
+int ask_names_find(struct catalogue *catalogue, const char *table, const char *column, const char *pattern,
+                   struct ask_names *names, struct problem *problem) {
+    SCOPED_FREE char *text = NULL;
+    struct finding_names finding = {names, pattern};
+    *names = (struct ask_names){.is_asked = true};
+    if (asprintf(&text, "SELECT n.id, n.name FROM (SELECT DISTINCT %s AS id FROM %s) d JOIN names n ON n.id = d.id",
+                 column, table) < 0)
+        return -ENOMEM;
+    FORWARD(store_ask(catalogue->store, &store_statement(text, NULL, 0), note_name, &finding, problem));
+    if (names->count) qsort(names->name, names->count, sizeof *names->name, compare_names);
+    return 0;
+}
+
+void ask_names_free(struct ask_names *names) {
+    for (size_t i = 0; i < names->count; i++) free(names->name[i].name);
+    free(names->name);
+    *names = (struct ask_names){0};
+}
+
+int ask_find(struct catalogue *catalogue, const struct ask_filter *filter, struct ask_found *found,
+             struct problem *problem) {
+    const struct {
+        const char *pattern, *table, *column;
+        struct ask_names *names;
+    } rows[] = {{filter->user, "sums", "user_id", &found->user},
+                {filter->program, "sums", "program_id", &found->program},
+                {filter->system, "system_sums", "name_id", &found->system},
+                {filter->finding, "finding_sums", "name_id", &found->finding}};
+    *found = (struct ask_found){0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].pattern)
+            FORWARD(ask_names_find(catalogue, rows[i].table, rows[i].column, rows[i].pattern, rows[i].names, problem));
+    }
+    return 0;
+}
+
+void ask_found_free(struct ask_found *found) {
+    ask_names_free(&found->user);
+    ask_names_free(&found->program);
+    ask_names_free(&found->system);
+    ask_names_free(&found->finding);
+}
+
+// --- statements
+
+int ask_begin(struct ask_statement *statement, struct problem *problem) {
+    *statement = (struct ask_statement){.problem = problem};
+    statement->out = open_memstream(&statement->text, &statement->len);
+    return statement->out ? 0 : -ENOMEM;
+}
+
+void ask_put_names(struct ask_statement *statement, const char *column, const struct ask_names *names) {
+    if (!names->is_asked) return;
+    fprintf(statement->out, " AND %s IN (-1", column);
+    for (size_t i = 0; i < names->count; i++) fprintf(statement->out, ", %" PRId64, names->name[i].id);
+    fputc(')', statement->out);
+}
+
+void ask_put_limit(struct ask_statement *statement, uint64_t top) {
+    if (top) fprintf(statement->out, " LIMIT %" PRIu64, top);
+}
+
+void ask_put_columns(struct ask_statement *statement, const struct answer_column *column) {
+    for (size_t i = 0; column[i].key; i++) fprintf(statement->out, "%s%s", i ? ", " : "", column[i].sql);
+}
+
+struct answering {
+    const struct answer_column *column;
+    answer_row *row;
+    void *context;
+};
+
+// Texts get their bytes back.
+static int give_row(void *context, const struct store_value *value, size_t count) {
+    const struct answering *answering = context;
+    SCOPED_FREE struct store_value *own = malloc((count + 1) * sizeof *own);
+    SCOPED(bytes_free) struct bytes text = {0};
+    size_t room = 1;
+    RETURN_IF(!own, -ENOMEM);
+    for (size_t i = 0; i < count; i++) room += strlen(store_text(&value[i])) + 1;
+    RETURN_IF(!bytes_reserve(&text, room), -ENOMEM); // so that it does not move
+    for (size_t i = 0; i < count; i++) {
+        own[i] = value[i];
+        if (value[i].kind != STORE_TEXT) continue;
+        char *at = (char *)text.data + text.len;
+        FORWARD(bytes_append(&text, value[i].text, strlen(value[i].text) + 1));
+        name_get(at);
+        own[i].text = at;
+    }
+    return answering->row(answering->context, answering->column, own, count);
+}
+
+int ask_run(struct ask_statement *statement, struct catalogue *catalogue, const struct answer_column *column,
+            answer_row *row, void *context) {
+    struct answering answering = {column, row, context};
+    int code = fclose(statement->out) ? -ENOMEM : 0;
+    if (code == 0)
+        code = store_ask(catalogue->store, &store_statement(statement->text, statement->value, statement->values),
+                         give_row, &answering, statement->problem);
+    free(statement->text);
+    return code;
+}
+
+// --- months
+
+static int64_t month_after(int64_t month, int steps) {
+    int64_t months = month / 100 * 12 + month % 100 - 1 + steps;
+    return months / 12 * 100 + months % 12 + 1;
+}
+
+static int64_t month_of(int64_t ns) {
+    time_t seconds = (time_t)(ns / 1000000000);
+    struct tm utc = {0};
+    gmtime_r(&seconds, &utc);
+    return (utc.tm_year + 1900) * INT64_C(100) + utc.tm_mon + 1;
+}
+
+static int64_t start_of(int64_t month) {
+    struct tm utc = {.tm_year = (int)(month / 100) - 1900, .tm_mon = (int)(month % 100) - 1, .tm_mday = 1};
+    return (int64_t)timegm(&utc) * 1000000000;
+}
+
+struct ask_months ask_split(const struct ask_filter *filter) {
+    struct ask_months months = {.first = 0, .last = 999912};
+    if (filter->has_since) {
+        int64_t month = month_of(filter->since_ns);
+        months.first = start_of(month) == filter->since_ns ? month : month_after(month, 1);
+    }
+    if (filter->has_until) months.last = month_after(month_of(filter->until_ns), -1);
+    if (filter->has_since && filter->has_until && months.first > months.last) {
+        months.part[months.parts++] = (struct ask_range){filter->since_ns, filter->until_ns};
+        return months;
+    }
+    if (filter->has_since && start_of(months.first) > filter->since_ns)
+        months.part[months.parts++] = (struct ask_range){filter->since_ns, start_of(months.first)};
+    if (filter->has_until && start_of(month_after(months.last, 1)) < filter->until_ns)
+        months.part[months.parts++] = (struct ask_range){start_of(month_after(months.last, 1)), filter->until_ns};
+    return months;
+}
