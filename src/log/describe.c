@@ -113,7 +113,7 @@ int describe_health(FILE *out, const struct log_health *health) {
         fprintf(out, "its end is missing (cut off, or not finished)");
         parts++;
     } else if (health->index_missing) {
-        fprintf(out, "its index is damaged");
+        fprintf(out, "its index, or the header of a block, is damaged");
         parts++;
     }
     if (health->header_damaged) fprintf(out, "%sits header is damaged", parts++ ? ", " : "");

@@ -321,7 +321,7 @@ struct log_place {
 // What could not be read. Damage inside an event block becomes known when the block is read.
 struct log_health {
     bool truncated;           // no trailer: the log was not finished, or its end is missing
-    bool index_missing;       // the blocks were found by a search through the file
+    bool index_missing;       // or the way from block to block without one: they were found by a search
     bool header_damaged;      // the file's own header; the blocks are readable without it
     uint64_t bytes_skipped;   // bytes outside of good blocks
     uint64_t blocks_damaged;  // found, but not readable
