@@ -55,9 +55,9 @@ struct pack_root {
     uint64_t inode, offset, size;
     uint32_t host; // of its client
     uint32_t tid;
-    uint8_t class;    // enum call_class
-    bool is_over;     // it returned
-    uint8_t reason;   // enum untied_reason without a cause, or 0: it is not the job's
+    uint8_t class;  // enum call_class
+    bool is_over;   // it returned
+    uint8_t reason; // enum untied_reason without a cause, or 0: it is not the job's
     struct pack_cause cause;
 };
 
