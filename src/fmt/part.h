@@ -9,7 +9,9 @@
 #define PART_BLOCKS "reduced.part"
 #define PART_INDEX "reduced.index"
 #define PART_INDEX_NEW "reduced.new" // before it is complete
-#define PART_GIVEN_UP "reduced.not"  // a rank has not waited for the others
+// Behind the name of a launch, or this one: a rank has not waited for the others.
+#define PART_GIVEN_UP ".not"
+#define PART_NO_LAUNCH "reduced"
 
 enum { PART_HEAD_BYTES = 80, PART_ENTRY_BYTES = 16 };
 

@@ -96,9 +96,12 @@ static struct clock_map own_clock(const struct spill_header *spill) {
                               .span_ns = is_known ? ns : UINT64_C(1) << spill->unit_shift};
 }
 
+const char *hand_over_folder(void) {
+    return recorder_thread() && !recorder.trace_cap && job_is_alone() ? recorder.job : NULL;
+}
+
 bool hand_over_begin(struct hand_over *hand_over) {
-    struct thread *thread = recorder_thread();
-    if (!thread || recorder.trace_cap || !job_is_alone()) return false;
+    if (!hand_over_folder()) return false;
     spill_update_clock();
     *hand_over = (struct hand_over){.job = {.folder = recorder.job,
                                             .epoch_ns = recorder.spill->start.epoch_ns,
