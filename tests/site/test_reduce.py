@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Ranks of jobs without `record` add up their counters at MPI_Finalize: one log, with the counters that `record` has,
 whatever becomes of a rank. Speaks TAP."""
+import itertools
 import os
 import random
 import shutil
@@ -172,6 +173,30 @@ class CountersTest(ReduceCase):
 
 
 class TroubleTest(ReduceCase):
+    # What lets ranks live when one has died.
+    LENIENT = {'mpich': [['-disable-auto-cleanup']],
+               'openmpi': [['--enable-recovery'], ['--mca', 'orte_abort_on_non_zero_status', '0']]}
+
+    def marks(self):
+        """That ranks have given up waiting for the others, or have added up their counters."""
+        return [name for _, _, names in os.walk(self.logs) for name in names if name.endswith(('.not', '.index'))]
+
+    def kill_left(self):
+        """All that still runs of a job: each of its processes has the test's folder in a variable."""
+        wanted = self.path('ioseer.conf').encode()
+        for pid in (name for name in os.listdir('/proc') if name.isdigit() and int(name) != os.getpid()):
+            try:
+                with open(f'/proc/{pid}/environ', 'rb') as environ:
+                    if b'IOSEER_CONF=' + wanted in environ.read().split(b'\0'):
+                        os.kill(int(pid), signal.SIGKILL)
+            except OSError:
+                pass
+
+    def has_each_rank(self, log):
+        """False if the ranks have added up their counters."""
+        records = self.json('stats', '--json', '--per-rank', log)['records']
+        return len([record for record in records if record['file'] == os.path.join(self.work, 'all')]) > 1
+
     def assert_whole(self, ranks):
         """Each rank's calls before MPI_Finalize are there once, whether they were added up or not."""
         try:
@@ -200,6 +225,43 @@ class TroubleTest(ReduceCase):
                 self.run_job(mpi, 4, 'posix-only', f'killed-in={rank}', f'delay={delay}', status=None, IOSEER_PATIENCE='5')
                 self.assertLess(time.monotonic() - started, 60)
                 self.assert_whole(4)
+
+    def test_lenient_launchers(self):
+        """A rank is gone, and the launcher does not end the others: they wait for it in MPI_Finalize only if that waits itself."""
+        for mpi in self.mpis:
+            launcher, *words = self.command(mpi, 4, 'posix-only')
+            for options, how in itertools.product(self.LENIENT[mpi], ('kill=2', 'killed-in=2', 'killed-after=2')):
+                with self.subTest((mpi, options, how)):
+                    self.command(mpi, 4)  # makes the folder anew
+                    job = subprocess.Popen([launcher, *options, *words, how, 'delay=200000', 'nap=1', 'seconds=1'], cwd=self.work,
+                                           env=self.environment(IOSEER_PATIENCE='5'), stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    self.addCleanup(self.kill_left)
+                    self.wait_for(lambda: self.found() or self.marks(), 60)
+                    time.sleep(1)
+                    self.kill_left()  # some launchers do not end, as without ioseer
+                    job.wait(60)
+                    self.assert_whole(4)
+
+    def test_ranks_that_do_not_take_part(self):
+        """One is not recorded, or has a trace: nobody waits for it, and the counters of the others are there."""
+        for mpi in self.mpis:
+            for setting, missing in (('IOSEER_RECORD=none', 4), ('IOSEER_TRACE_CAP=1M', 0)):
+                with self.subTest((mpi, setting)):
+                    *launcher, count, ranks, executable, word = self.command(mpi, 3, 'posix-only')
+                    self.run_on(*launcher, count, '1', 'env', setting, executable, word, ':', count, ranks, executable, word,
+                                cwd=self.work)
+                    log = self.one_and_remove()
+                    wrote = self.sums(self.records(log)['posix', 'all'])['POSIX_WRITES']
+                    self.assertEqual(wrote, 4 + 5 + 6 + 7 - missing)
+
+    def test_rank_that_is_late(self):
+        """The others wait for it, as without ioseer, and longer than for one that is stuck."""
+        for mpi in self.mpis:
+            with self.subTest(mpi):
+                self.run_job(mpi, 4, 'posix-only', 'nap=1', 'seconds=4', IOSEER_PATIENCE='1')
+                log = self.one_and_remove()
+                self.assertFalse(self.has_each_rank(log))
 
     def test_rank_that_sleeps_for_ever(self):
         """Nobody gets out of MPI_Finalize, as without ioseer; when the job is killed, its log has everything."""
