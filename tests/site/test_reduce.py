@@ -39,18 +39,21 @@ class ReduceCase(SiteCase):
                            environment=self.environment(**more))
 
     def record(self, mpi, ranks, *words):
+        return self.record_command(*self.command(mpi, ranks, *words))
+
+    def record_command(self, *words, options=()):
         log = self.path('recorded.ioseer')
-        done = harness.ioseer('record', '-q', '--force', '-o', log, '--', *self.command(mpi, ranks, *words), cwd=self.work,
-                              env=self.plain)
+        done = harness.ioseer('record', '-q', '--force', *options, '-o', log, '--', *words, cwd=self.work, env=self.plain)
         self.assertEqual(done.returncode, 0, done.stderr)
         return log
 
     def records(self, log):
-        """{(layer, file): [records]} of the program's files."""
+        """{(layer, file): [records]} of the program's files; of objects {(layer, file, object): …}."""
         found = {}
         for record in self.json('stats', '--json', log)['records']:
             if os.path.dirname(record['file']) == self.work:
-                found.setdefault((record['layer'], os.path.basename(record['file'])), []).append(record)
+                key = (record['layer'], os.path.basename(record['file']), record.get('object'))
+                found.setdefault(key if key[2] else key[:2], []).append(record)
         return found
 
     @staticmethod
@@ -170,6 +173,46 @@ class CountersTest(ReduceCase):
         for log in self.found():
             self.assertEqual(self.sums(self.records(log)['posix', 'all'])['POSIX_WRITES'], 4 + 5 + 6)
         self.assertEqual(self.spills(), [])
+
+
+class LibrariesTest(ReduceCase):
+    """HDF5, PnetCDF and NetCDF: the counters of files, and of what is in them, in all layers."""
+    PROGRAMS = [('tests/hdf5/slabs-{}', 'slabs.h5', '3'), ('examples/hdf5-{}',), ('examples/flash-{}',), ('examples/variables-{}',),
+                ('examples/s3d-{}',), ('examples/s3d-pnetcdf',), ('tests/netcdf/slabs', 'slabs.nc', '3'),
+                ('tests/netcdf/parallel', 'parallel.nc')]
+
+    def programs(self, mpi):
+        for name, *words in self.PROGRAMS:
+            path = os.path.join(harness.BUILD, name.format(mpi))
+            if os.path.exists(path) and (mpi == 'openmpi' or '{}' in name):  # Debian builds PnetCDF with Open MPI
+                yield path, *words
+
+    def in_new_folder(self):
+        shutil.rmtree(self.work, ignore_errors=True)
+        os.mkdir(self.work)
+
+    def same(self, *command):
+        self.in_new_folder()
+        self.run_on(*command, cwd=self.work)
+        reduced = self.records(self.one_and_remove())
+        self.in_new_folder()
+        recorded = self.records(self.record_command(*command, options=['--no-trace']))
+        self.assertEqual(set(reduced), set(recorded))
+        for key, records in reduced.items():
+            # A file of some ranks is one record after the reduction, and one for each rank otherwise.
+            self.assertEqual(self.sums(records), self.sums(recorded[key]), (command, key))
+            if len(records) == len(recorded[key]) == 1:
+                self.assertEqual(self.plain_counters(records[0]), self.plain_counters(recorded[key][0]), (command, key))
+                self.assertEqual(records[0]['rank'], recorded[key][0]['rank'])
+        return {key[0] for key in reduced}
+
+    def test_all_layers(self):
+        for mpi in self.mpis:
+            layers = set()
+            for ranks, words in itertools.product((4, 9), self.programs(mpi)):
+                with self.subTest((mpi, ranks, words)):
+                    layers |= self.same(*LAUNCHERS[mpi], '-n', str(ranks), *words)
+            print(f'# {mpi}: layers {sorted(layers)}')
 
 
 class TroubleTest(ReduceCase):
