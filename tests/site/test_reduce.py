@@ -4,6 +4,7 @@ whatever becomes of a rank. Speaks TAP."""
 import itertools
 import os
 import random
+import shlex
 import shutil
 import signal
 import subprocess
@@ -155,13 +156,47 @@ class CountersTest(ReduceCase):
         self.assertGreater(self.json('info', '--json', log)['events'], 0)
         self.assertEqual(len(self.records(log)['posix', 'odd']), 2)
 
-    def test_two_runs_in_one_job(self):
-        """The first one is reduced. The second has its counters all the same."""
+    def script(self, *lines):
+        """As `record` has it: a file that several programs have used has a record for each of them."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        os.mkdir(self.work)
+        self.run_on('sh', '-ec', '\n'.join(lines), cwd=self.work)
+        log = self.one_and_remove()
+        shutil.rmtree(self.work)
+        os.mkdir(self.work)
+        found = [self.records(log), self.records(self.record_command('sh', '-ec', '\n'.join(lines), options=['--no-trace']))]
+        self.assertEqual(set(found[0]), set(found[1]))
+        for key in found[0]:
+            reduced, recorded = ([(record['rank'], self.plain_counters(record)) for record in records[key]] for records in found)
+            self.assertEqual(self.sums(found[0][key]), self.sums(found[1][key]), key)
+            if len(reduced) == len(recorded):
+                self.assertEqual(sorted(reduced, key=repr), sorted(recorded, key=repr), key)
+        names = [file['name'] for file in self.json('info', '--json', log)['files']]
+        self.assertEqual(len(names), len(set(names)))
+        return log, found[0]
+
+    def test_programs_in_turn(self):
         for mpi in self.mpis:
-            words = ' '.join(self.command(mpi, 3))
-            self.run_on('sh', '-c', f'{words} && {words}', cwd=self.work)
-            wrote = self.sums(self.records(self.one_and_remove())['posix', 'all'])['POSIX_WRITES']
-            self.assertEqual(wrote, 2 * (4 + 5 + 6))
+            with self.subTest(mpi):
+                def line(ranks, *words, mpi=mpi):
+                    return shlex.join([*LAUNCHERS[mpi], '-n', str(ranks), program(mpi), *words])
+                _, records = self.script(line(3), 'cat all > copy', line(4, 'files=3'), line(3, 'files=1'), line(2, 'posix-only'),
+                                         'cat copy all > copies')
+                self.assertEqual(len(records['posix', 'all']), 5)  # of four programs, and of those without ranks
+                self.assertEqual([record['ranks'] for record in records['mpiio', 'mpi']], [4, 3, 3])
+
+    def test_programs_at_once(self):
+        for mpi in self.mpis:
+            with self.subTest(mpi):
+                command = shlex.join([*LAUNCHERS[mpi], '-n', '3', program(mpi), 'files=0', 'posix-only'])
+                _, records = self.script(f'{command} &', f'{command} &', command, 'wait')
+                self.assertEqual([record['ranks'] for record in records['posix', 'all']], [3, 3, 3])
+
+    def test_many_programs(self):
+        mpi = self.mpis[0]
+        command = shlex.join([*LAUNCHERS[mpi], '-n', '2', program(mpi), 'files=0', 'posix-only'])
+        _, records = self.script(f'for i in $(seq 12); do {command}; done')
+        self.assertEqual(len(records['posix', 'all']), 12)
 
     def test_two_jobs_of_one_name(self):
         mpi = self.mpis[0]
