@@ -156,6 +156,27 @@ class CountersTest(ReduceCase):
         self.assertGreater(self.json('info', '--json', log)['events'], 0)
         self.assertEqual(len(self.records(log)['posix', 'odd']), 2)
 
+    def test_triggers(self):
+        """What they choose is in the trace; the counters are added up as without them."""
+        for mpi in self.mpis:
+            for setting, ranks in ({'IOSEER_TRACE_RANK': '1'}, {1}), ({'IOSEER_TRACE_FILE': '*/odd'}, {1, 3}), \
+                    ({'IOSEER_TRACE_SMALLER': '100'}, {0, 1, 2, 3}):
+                with self.subTest((mpi, setting)):
+                    self.run_job(mpi, 4, **setting)
+                    log = self.one_and_remove()
+                    events = [event for event in self.json('dump', '--json', log) if (event['file'] or '').startswith(self.work)]
+                    self.assertEqual({event['rank'] for event in events}, ranks)
+                    self.assertNotIn(None, [event['file'] for event in events])
+                    reduced, recorded = self.records(log), self.records(self.record(mpi, 4))
+                    self.assertEqual(set(reduced), set(recorded))
+                    for key, records in reduced.items():
+                        self.assertEqual(self.sums(records), self.sums(recorded[key]), (mpi, setting, key))
+                    self.assertEqual([record['ranks'] for record in reduced['posix', 'odd']], [2])  # added up
+                    info = [self.json('info', '--json', log), self.json('info', '--json', self.path('recorded.ioseer'))]
+                    written = [{file['name']: file['bytes_written'] for file in one['files'] if file['name'].startswith(self.work)}
+                               for one in info]
+                    self.assertEqual(*written)
+
     def script(self, *lines):
         """As `record` has it: a file that several programs have used has a record for each of them."""
         shutil.rmtree(self.work, ignore_errors=True)
