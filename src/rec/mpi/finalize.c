@@ -72,10 +72,20 @@ static bool reduce(struct bounded *all, const struct hand_over *job, int rank, i
     struct reduce_costs costs;
     enum roll_state state = await_state(all);
     bool will_come = state == ROLL_COMPLETE || state == ROLL_UNKNOWN;
-    // Also without the library: the others need not wait in vain.
     if (!will_come || roll_is_given_up() || !meet(all, state) || !reducer) return false;
     all->deadline_ns = clock_now_ns() + (int64_t)job->patience_ns;
     return !roll_is_given_up() && reducer->run(&job->job, &link, &costs) == 0;
+}
+
+static bool add_up(int rank, int size) {
+    struct hand_over job;
+    struct bounded *all = plugin.core->memory_alloc(sizeof *all);
+    if (!all || !plugin.core->hand_over_begin(&job)) return false;
+    bounded_begin(all, (int64_t)job.patience_ns);
+    bool is_done = reduce(all, &job, rank, size);
+    bounded_end(all);
+    plugin.core->hand_over_end(&job);
+    return is_done;
 }
 
 // Ranks of a world that another one has spawned may belong to a job that goes on.
@@ -85,14 +95,9 @@ static bool is_main_world(void) {
 }
 
 void mpi_add_up(void) {
-    struct hand_over job;
     int rank = 0, size = 0;
     if (!roll_is_signed() || plugin.mpi.Comm_size(plugin.world, &size) != MPI_SUCCESS || size < 2) return;
     plugin.mpi.Comm_rank(plugin.world, &rank);
-    struct bounded *all = is_main_world() ? plugin.core->memory_alloc(sizeof *all) : NULL;
-    if (!all || !plugin.core->hand_over_begin(&job)) return;
-    bounded_begin(all, (int64_t)job.patience_ns);
-    if (!reduce(all, &job, rank, size)) roll_give_up();
-    bounded_end(all);
-    plugin.core->hand_over_end(&job);
+    // Whatever the reason is, the others need not wait for this rank in vain.
+    if (is_main_world() && !add_up(rank, size)) roll_give_up();
 }
