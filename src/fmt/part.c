@@ -1,5 +1,7 @@
 #include "fmt/part.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -15,6 +17,10 @@ uint64_t part_record_id(const char *name, size_t len) {
     size_t name_len = strnlen(name, len);
     uint64_t id = XXH64(name, name_len, 0);
     return name_len < len ? XXH64(name + name_len + 1, len - name_len - 1, id) : id;
+}
+
+void part_file_name(char out[PART_NAME_ROOM], const char *name, uint64_t number) {
+    snprintf(out, PART_NAME_ROOM, number ? "%.16s.%" PRIu16 : "%.16s", name, (uint16_t)number);
 }
 
 void part_head_put(uint8_t out[PART_HEAD_BYTES], const struct part_head *head) {

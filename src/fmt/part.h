@@ -1,6 +1,7 @@
-// What the ranks of an MPI job leave in its directory at MPI_Finalize: the blocks of their reduced counters, as they go
-// into the log, and an index of these blocks. The index gets its name last: with it, the counters in the ranks' spill
-// files that the part has do not count any more.
+// What the ranks of an MPI program leave in the job's directory at MPI_Finalize: the blocks of their reduced counters,
+// as they go into the log, and an index of these blocks. The index gets its name last: with it, the counters in the
+// ranks' spill files that the part has do not count any more. Further programs of the job have names with a number
+// behind them.
 #pragma once
 
 #include <stddef.h>
@@ -9,7 +10,12 @@
 #define PART_BLOCKS "reduced.part"
 #define PART_INDEX "reduced.index"
 #define PART_INDEX_NEW "reduced.new" // before it is complete
-#define PART_GIVEN_UP "reduced.not"  // a rank has not waited for the others
+enum { PART_NAME_ROOM = 32, PART_MOST = 1000 };
+void part_file_name(char out[PART_NAME_ROOM], const char *name, uint64_t number); // one of these; numbers begin with 0
+
+// Behind the name of a launch, or this one: a rank has not waited for the others.
+#define PART_GIVEN_UP ".not"
+#define PART_NO_LAUNCH "reduced"
 
 enum { PART_HEAD_BYTES = 80, PART_ENTRY_BYTES = 16 };
 

@@ -195,6 +195,7 @@ void log_close(struct log *log) {
                               &log->datasets,
                               &log->process_selections,
                               &log->process_datasets,
+                              &log->reductions,
                               &log->mapped,
                               &log->aggregates,
                               &log->servers,

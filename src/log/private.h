@@ -55,10 +55,16 @@ struct callsite_row {
 };
 
 // A RECORD_COUNTERS record as stored; it is decoded when its process is read.
+struct log_reduction {
+    int64_t start_ns;
+    uint32_t process; // one of its ranks; 0: none is known
+};
+
 struct counters_row {
     uint32_t process;
-    uint32_t file;   // without a process
-    uint32_t number; // position in the log
+    uint32_t file;      // without a process
+    uint32_t reduction; // without a process: its place
+    uint32_t number;    // position in the log
     const uint8_t *body;
     size_t len;
 };
@@ -107,13 +113,9 @@ struct log {
     struct table process_datasets;
     struct datatype scratch; // for checks of forms
     struct table callsites;
-    struct table counters; // sorted by process once the log is open; those of several ranks, without one, come first
-    struct log_reduction {
-        uint64_t ranks; // 0: there is none
-        int64_t start_ns;
-        uint32_t process;
-    } reduction;
-    uint32_t last_file; // number of the file record before, in the same block
+    struct table counters;   // sorted by process once the log is open; those of several ranks, without one, come first
+    struct table reductions; // struct log_reduction
+    uint32_t last_file;      // number of the file record before, in the same block
 
     struct lookup process_by_id; // each lookup returns indices of a table above
     struct lookup file_by_id;

@@ -283,6 +283,7 @@ static int parse_counters(struct log *log, struct fields_in body) {
     struct counters_row row = {
         .process = (uint32_t)f[COUNTERS_PROCESS].number,
         .file = f[COUNTERS_FILE].key ? (uint32_t)f[COUNTERS_FILE].number : log->last_file,
+        .reduction = (uint32_t)log->reductions.count, // its record follows
         .number = (uint32_t)log->counters.count,
         .body = arena_copy(&log->arena, body.at, len),
         .len = len,
@@ -294,10 +295,9 @@ static int parse_counters(struct log *log, struct fields_in body) {
 static int parse_reduction(struct log *log, struct fields_in body) {
     struct field f[REDUCTION_PROCESS + 1];
     FORWARD(fields_by_key(body, f, REDUCTION_PROCESS + 1));
-    log->reduction = (struct log_reduction){.ranks = f[REDUCTION_RANKS].number,
-                                            .start_ns = limit_ns(varint_unfold(f[REDUCTION_START_NS].number)),
-                                            .process = (uint32_t)f[REDUCTION_PROCESS].number};
-    return 0;
+    struct log_reduction reduction = {.start_ns = limit_ns(varint_unfold(f[REDUCTION_START_NS].number)),
+                                      .process = (uint32_t)f[REDUCTION_PROCESS].number};
+    return log_put_row(&log->reductions, NULL, 0, &reduction, sizeof reduction);
 }
 
 static int parse_communicator(struct log *log, struct fields_in body) {

@@ -526,8 +526,14 @@ static const struct log_process *process_of_rank(const struct log *log, uint32_t
     return NULL;
 }
 
-static void describe_ranks(const struct log *log, struct log_stats_record *record) {
-    const struct log_process *known = log_process_find(log, log->reduction.process);
+static struct log_reduction reduction_of(const struct log *log, const struct counters_row *row) {
+    const struct log_reduction *reductions = log->reductions.item;
+    return row->reduction < log->reductions.count ? reductions[row->reduction] : (struct log_reduction){0};
+}
+
+static void describe_ranks(const struct log *log, const struct log_reduction *reduction,
+                           struct log_stats_record *record) {
+    const struct log_process *known = log_process_find(log, reduction->process);
     record->is_added_up = record->has_rank = true;
     record->world = known ? known->world : LOG_NO_WORLD;
     record->is_reduced = record->ranks.count > 1;
@@ -547,18 +553,20 @@ static int read_added_up(struct log *log, const struct counters_row *row, struct
     record->layer = entry.layer;
     if (code < 0 || !record->file || entry.layer == LAYER_NONE) return 0;
     record->counters = entry.counters;
-    shift_moments(&record->counters, log->reduction.start_ns);
-    describe_ranks(log, record);
+    const struct log_reduction reduction = reduction_of(log, row);
+    shift_moments(&record->counters, reduction.start_ns);
+    describe_ranks(log, &reduction, record);
     return !record->file->object || is_dataset(record);
 }
 
 // As add_bytes_to_files: the bytes of a file of PnetCDF are those of its variables.
-static void add_variables(struct log *log, struct log_stats_record *record) {
+static void add_variables(struct log *log, const struct counters_row *row, struct log_stats_record *record) {
     const struct counters_row *rows = log->counters.item;
     if (record->layer != LAYER_PNETCDF || record->file->object) return;
     for (size_t i = 0; i < log->counters.count && !rows[i].process; i++) {
         struct log_stats_record other = {0};
         const struct log_file *file = log_file_find(log, rows[i].file);
+        if (rows[i].reduction != row->reduction) continue;
         if (!file || !file->object || strcmp(file->name, record->file->name)) continue;
         if (!read_added_up(log, &rows[i], &other) || other.layer != LAYER_PNETCDF) continue;
         for (unsigned j = COUNTER_BYTES_READ; j <= COUNTER_BYTES_WRITTEN; j++)
@@ -579,7 +587,7 @@ int log_stats_added_up(struct log *log, const struct log_filter *filter, log_sta
     for (size_t i = 0; i < log->counters.count && !rows[i].process; i++) {
         struct log_stats_record record = {0};
         if (!read_added_up(log, &rows[i], &record) || !wants_ranks(filter, &record)) continue;
-        add_variables(log, &record);
+        add_variables(log, &rows[i], &record);
         FORWARD(callback(&record, context));
     }
     return 0;

@@ -125,7 +125,7 @@ static int load_file(struct pack *pack, const char *name) {
     if (ends_in(name, SPILL_LOST_SUFFIX)) pack->result.unrecorded++;
     if (ends_in(name, SPILL_UNFOLLOWED_SUFFIX)) code = add_unfollowed(pack, name);
     if (ends_in(name, PACK_DEVICES_SUFFIX)) code = pack_load_records(pack, name, &pack->devices);
-    if (!strcmp(name, PART_INDEX)) code = pack_load_part(pack);
+    if (!strncmp(name, PART_INDEX, sizeof PART_INDEX - 1)) code = pack_load_part(pack, name);
     if (ends_in(name, STACK_SUFFIX)) code = pack_load_stack(pack, name);
     if (ends_in(name, PROBE_SUFFIX)) code = pack_load_probe(pack, name);
     return code;
@@ -211,10 +211,11 @@ static int prepare(struct pack *pack) {
     FORWARD(pack_load_job(pack));
     // The user may have named any directory by mistake.
     RETURN_IF(!pack->job && !pack->job_records.len && !pack->process_count, ERR_NOTHING);
+    FORWARD(pack_number_parts(pack));
     FORWARD(for_each_spill(pack, pack_read_records));
     pack_find_job_start(pack);
     FORWARD(find_mounts(pack));
-    if (pack->part.is_there) file_table_number(&pack->files, (uint32_t)pack->part.head.files, pack_part_file, pack);
+    if (pack->part_count) file_table_number(&pack->files, pack->part_files, pack_part_file, pack);
     FORWARD(pack_read_stripes(pack));
     pack_align_clocks(pack);
     FORWARD(pack_align_hosts(pack));
@@ -227,7 +228,7 @@ static int prepare(struct pack *pack) {
 static int write_log(struct pack *pack) {
     FORWARD(pack_copy_part(pack));
     pack_write_job(pack);
-    pack_write_reduction(pack);
+    FORWARD(pack_write_reductions(pack));
     file_table_write(&pack->files, &pack->writer);
     for (unsigned i = 0; i < PACK_UNIQUE; i++) pack_write_unique(pack, &pack->unique[i], pack_unique[i].kind);
     pack_write_devices(pack);
@@ -259,7 +260,7 @@ static struct log_header new_header(const struct pack *pack) {
         if (pack->process[i].spill.header.counts_all) header.features |= FEATURE_CHOSEN;
     }
     if (pack->stack) header.features |= FEATURE_BELOW;
-    if (pack->part.is_there) header.features |= FEATURE_REDUCED;
+    if (pack->part_count) header.features |= FEATURE_REDUCED;
     // Shortly after boot there may be no random numbers; then only the time of creation identifies the log.
     if (getrandom(header.job_id, sizeof header.job_id, GRND_NONBLOCK) < 0) memset(header.job_id, 0, 16);
     return header;
@@ -268,7 +269,7 @@ static struct log_header new_header(const struct pack *pack) {
 static void free_pack(struct pack *pack) {
     log_writer_abandon(&pack->writer);
     pack_free_stack(pack);
-    pack_free_part(&pack->part);
+    pack_free_parts(pack);
     for (size_t i = 0; i < pack->process_count; i++) free_process(&pack->process[i]);
     free(pack->process);
     free(pack->child_end);
@@ -308,7 +309,7 @@ static int pack_all(struct pack *pack, const char *log_path) {
 
 int pack_directory(const struct pack_job *job, const char *spill_dir, const char *log_path,
                    const struct pack_options *options, struct pack_result *result) {
-    struct pack pack = {.job = job, .options = options, .writer.fd = -1, .part.fd = -1};
+    struct pack pack = {.job = job, .options = options, .writer.fd = -1};
     pack.dir_fd = open(spill_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     RETURN_IF(pack.dir_fd < 0, -errno);
     int code = load_directory(&pack);
@@ -332,7 +333,7 @@ static bool has_ended(const struct pack *pack, const struct pack_process *proces
 
 // Spills of other hosts do not say.
 int pack_is_running(const char *spill_dir, bool counts_unseen) {
-    struct pack pack = {.writer.fd = -1, .part.fd = -1};
+    struct pack pack = {.writer.fd = -1};
     char host[256] = "";
     int running = 0;
     gethostname(host, sizeof host - 1);

@@ -134,15 +134,13 @@ struct pack_unread {
     const char *why;
 };
 
-// Counters that ranks have added up.
+// Counters that the ranks of a program have added up.
 struct pack_part {
-    bool is_there;
     struct part_head head;
-    struct bytes index;    // as in the file
-    struct bytes records;  // of the last block
-    int fd;                // of the blocks
-    struct lookup by_name; // hash of a file's name -> its number
-    uint64_t last_file;    // that was read
+    struct bytes index;  // as in the file
+    int fd;              // of the blocks
+    struct bytes hashes; // uint64_t for each file: of its name
+    uint64_t last_file;  // that was read
 };
 
 struct pack {
@@ -169,8 +167,11 @@ struct pack {
     size_t exchange_count;
     struct pack_host *hosts;
     size_t host_count;
-    struct bytes devices; // RECORD_DEVICE and RECORD_MOUNT records as the hosts' monitors left them
-    struct pack_part part;
+    struct bytes devices;    // RECORD_DEVICE and RECORD_MOUNT records as the hosts' monitors left them
+    struct pack_part *parts; // the largest one first: the log has its blocks as they are
+    size_t part_count;
+    struct lookup part_file;    // hash of a file's name -> its number in the log
+    uint32_t part_files;        // numbers so far
     struct pack_unread *unread; // what is not known about files on parallel file systems
     size_t unread_count;
     struct pack_stack *stack; // NULL: recorded without one
@@ -211,9 +212,10 @@ void pack_find_job_start(struct pack *pack);
 int pack_read_file(const struct pack *pack, const char *name, struct bytes *out); // a small one of the directory
 void pack_write_job(struct pack *pack);
 
-// part.c: the part that ranks have written.
-int pack_load_part(struct pack *pack);
-void pack_free_part(struct pack_part *part);
+// part.c: the parts that ranks have written.
+int pack_load_part(struct pack *pack, const char *index_name);
+int pack_number_parts(struct pack *pack); // when all are loaded
+void pack_free_parts(struct pack *pack);
 static inline struct part_entry pack_part_entry(const struct pack_part *part, size_t i) {
     return part_entry_get(part->index.data + PART_HEAD_BYTES + i * PART_ENTRY_BYTES);
 }
@@ -223,8 +225,8 @@ bool pack_is_handed(const struct pack *pack, const struct pack_process *process,
 // The number of a file that the part has, by its name as in file_table.names; else 0.
 uint32_t pack_part_file(const struct pack *pack, const uint8_t *name, size_t len);
 int pack_find_needed(struct pack *pack, struct pack_process *process);
-int pack_copy_part(struct pack *pack);
-void pack_write_reduction(struct pack *pack);
+int pack_copy_part(struct pack *pack);        // of the first part, all but its RECORD_REDUCTION
+int pack_write_reductions(struct pack *pack); // the rest
 
 // devices.c: what the devices under the job's files did.
 // Appends the records of a file of the directory. If it cannot be read, or its writer was killed, only its own are

@@ -56,10 +56,19 @@ static int read_process(struct pack *pack, struct pack_process *process, struct 
     return more;
 }
 
-// The part has the files of a rank, but for those that it used after MPI_Finalize.
+static bool has_events(const struct pack_process *process) {
+    for (size_t i = 0; i < process->spill.count; i++) {
+        const struct spill_chunk *chunk = &process->spill.piece[i].chunk;
+        if (chunk->kind == CHUNK_EVENTS && chunk->used) return true;
+    }
+    return false;
+}
+
+// The part has the files of a rank, but for those that it used after MPI_Finalize, or that its events name.
 static bool is_needed(const struct pack *pack, const struct pack_process *process, struct fields_in body) {
     struct field f[FILE_ID + 1];
-    if (!pack_has_handed(pack, process) || fields_by_key(body, f, FILE_ID + 1) < 0) return true;
+    if (!pack_has_handed(pack, process) || has_events(process)) return true;
+    if (fields_by_key(body, f, FILE_ID + 1) < 0) return true;
     return lookup_find(&process->needed, f[FILE_ID].number) != LOOKUP_NONE;
 }
 

@@ -96,9 +96,15 @@ static struct clock_map own_clock(const struct spill_header *spill) {
                               .span_ns = is_known ? ns : UINT64_C(1) << spill->unit_shift};
 }
 
+// Readers count the events of a trace together with what was counted after it. If triggers choose the events, these do
+// not count.
+const char *hand_over_folder(void) {
+    if (!recorder_thread() || (recorder.trace_cap && !recorder.selects)) return NULL;
+    return job_is_alone() ? recorder.job : NULL;
+}
+
 bool hand_over_begin(struct hand_over *hand_over) {
-    struct thread *thread = recorder_thread();
-    if (!thread || recorder.trace_cap || !job_is_alone()) return false;
+    if (!hand_over_folder()) return false;
     spill_update_clock();
     *hand_over = (struct hand_over){.job = {.folder = recorder.job,
                                             .epoch_ns = recorder.spill->start.epoch_ns,

@@ -10,7 +10,8 @@ struct hand_over {
     uint64_t chars[2]; // of the process before it
 };
 
-// False if the counters stay here: there is `record`, or a trace, or each host has a directory of its own. Otherwise
-// the thread's calls are not recorded until hand_over_end().
+// The job's directory. NULL if the counters stay here: there is `record`, or a trace without triggers.
+const char *hand_over_folder(void);
+// False if they stay here. Otherwise the thread's calls are not recorded until hand_over_end().
 bool hand_over_begin(struct hand_over *hand_over);
 void hand_over_end(const struct hand_over *hand_over);

@@ -107,9 +107,15 @@ void reduce_blocks_free(struct reduce_blocks *blocks) {
 
 // --- files
 
-static int open_file(const char *folder, const char *name, int flags) {
+static int name_file(const struct part_place *place, const char *name, char path[PATH_MAX]) {
+    char numbered[PART_NAME_ROOM];
+    part_file_name(numbered, name, place->number);
+    return snprintf(path, PATH_MAX, "%s/%s", place->folder, numbered) < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static int open_file(const struct part_place *place, const char *name, int flags) {
     char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return -ENAMETOOLONG;
+    FORWARD(name_file(place, name, path));
     int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
     return fd < 0 ? -errno : fd;
 }
@@ -132,23 +138,29 @@ static int write_at(int fd, const uint8_t *data, size_t len, uint64_t offset) {
     return 0;
 }
 
-static int write_file(const char *folder, const char *name, const uint8_t *data, size_t len, uint64_t offset) {
-    int fd = open_file(folder, name, 0);
+static int write_file(const struct part_place *place, const char *name, const uint8_t *data, size_t len,
+                      uint64_t offset) {
+    int fd = open_file(place, name, 0);
     RETURN_IF(fd < 0, fd);
     return close_file(fd, write_at(fd, data, len, offset));
 }
 
-int reduce_part_create(const char *folder) {
-    int fd = open_file(folder, PART_BLOCKS, O_CREAT | O_EXCL);
+int reduce_part_create(struct part_place *place) {
+    int fd = -EEXIST;
+    for (place->number = 0; place->number < PART_MOST; place->number++) {
+        fd = open_file(place, PART_BLOCKS, O_CREAT | O_EXCL);
+        if (fd != -EEXIST) break;
+    }
     RETURN_IF(fd < 0, fd);
     FORWARD(close_file(fd, 0));
-    fd = open_file(folder, PART_INDEX_NEW, O_CREAT | O_EXCL);
+    fd = open_file(place, PART_INDEX_NEW, O_CREAT | O_EXCL);
     return close_file(fd, fd < 0 ? fd : 0);
 }
 
-int reduce_part_write(const char *folder, const struct reduce_blocks *blocks, uint64_t offset, uint64_t before) {
+int reduce_part_write(const struct part_place *place, const struct reduce_blocks *blocks, uint64_t offset,
+                      uint64_t before) {
     if (!blocks->count) return 0;
-    FORWARD(write_file(folder, PART_BLOCKS, blocks->stored.data, blocks->stored.len, offset));
+    FORWARD(write_file(place, PART_BLOCKS, blocks->stored.data, blocks->stored.len, offset));
     struct bytes entries = {0};
     uint8_t *at = bytes_reserve(&entries, blocks->count * PART_ENTRY_BYTES);
     RETURN_IF(!at, -ENOMEM);
@@ -156,18 +168,18 @@ int reduce_part_write(const char *folder, const struct reduce_blocks *blocks, ui
         const struct part_entry entry = {offset + blocks->entry[i].offset, blocks->entry[i].stored_len};
         part_entry_put(at + i * PART_ENTRY_BYTES, &entry);
     }
-    int code = write_file(folder, PART_INDEX_NEW, at, blocks->count * PART_ENTRY_BYTES,
+    int code = write_file(place, PART_INDEX_NEW, at, blocks->count * PART_ENTRY_BYTES,
                           PART_HEAD_BYTES + before * PART_ENTRY_BYTES);
     bytes_free(&entries);
     return code;
 }
 
-int reduce_part_commit(const char *folder, const struct part_head *head) {
+int reduce_part_commit(const struct part_place *place, const struct part_head *head) {
     uint8_t bytes[PART_HEAD_BYTES];
     char from[PATH_MAX], to[PATH_MAX];
     part_head_put(bytes, head);
-    FORWARD(write_file(folder, PART_INDEX_NEW, bytes, sizeof bytes, 0));
-    if (snprintf(from, sizeof from, "%s/" PART_INDEX_NEW, folder) >= (int)sizeof from) return -ENAMETOOLONG;
-    if (snprintf(to, sizeof to, "%s/" PART_INDEX, folder) >= (int)sizeof to) return -ENAMETOOLONG;
+    FORWARD(write_file(place, PART_INDEX_NEW, bytes, sizeof bytes, 0));
+    FORWARD(name_file(place, PART_INDEX_NEW, from));
+    FORWARD(name_file(place, PART_INDEX, to));
     return rename(from, to) ? -errno : 0;
 }

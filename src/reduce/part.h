@@ -17,8 +17,15 @@ int reduce_blocks_make(struct reduce_blocks *blocks, const struct reduce_set *se
                        const struct mounts *mounts);
 void reduce_blocks_free(struct reduce_blocks *blocks);
 
-// Makes both files; -EEXIST if the job has a part already.
-int reduce_part_create(const char *folder);
+// Where a part is.
+struct part_place {
+    const char *folder;
+    uint64_t number;
+};
+
+// Makes both files; finds the number of the part, after those of other programs of the job.
+int reduce_part_create(struct part_place *place);
 // Writes the blocks at `offset`, and their entries behind `before` others.
-int reduce_part_write(const char *folder, const struct reduce_blocks *blocks, uint64_t offset, uint64_t before);
-int reduce_part_commit(const char *folder, const struct part_head *head);
+int reduce_part_write(const struct part_place *place, const struct reduce_blocks *blocks, uint64_t offset,
+                      uint64_t before);
+int reduce_part_commit(const struct part_place *place, const struct part_head *head);

@@ -17,7 +17,8 @@
 enum { WRITER_BYTES = 1 << 20 }; // of entries: a rank with fewer gives them to another one
 
 struct beginning {
-    uint64_t part; // 0: it cannot be made
+    uint64_t part;   // 0: it cannot be made
+    uint64_t number; // of its files
     uint64_t epoch_ns;
 };
 
@@ -82,7 +83,9 @@ static void note_failure(struct run *run, int code) {
 
 static struct beginning begin(const struct run *run) {
     struct beginning beginning = {.epoch_ns = run->job->epoch_ns - EARLIER_NS};
-    if (reduce_part_create(run->job->folder) < 0) return beginning;
+    struct part_place place = {.folder = run->job->folder};
+    if (reduce_part_create(&place) < 0) return beginning;
+    beginning.number = place.number;
     if (getrandom(&beginning.part, sizeof beginning.part, GRND_NONBLOCK) != sizeof beginning.part)
         beginning.part = clock_ns(CLOCK_REALTIME);
     beginning.part |= 1;
@@ -105,6 +108,10 @@ static int hear(struct run *run) {
         if (run->rank + step < run->link->size) FORWARD(send_to(run, run->rank + step, beginning, sizeof *beginning));
     }
     return 0;
+}
+
+static struct part_place place_of(const struct run *run) {
+    return (struct part_place){run->job->folder, run->beginning.number};
 }
 
 // --- 2: the process's own counters
@@ -244,7 +251,8 @@ static int commit(const struct run *run) {
                                    .files = run->of_files.all[0],
                                    .ranks = (uint64_t)run->link->size,
                                    .epoch_ns = run->beginning.epoch_ns};
-    return run->rank || run->failed ? 0 : reduce_part_commit(run->job->folder, &head);
+    const struct part_place place = place_of(run);
+    return run->rank || run->failed ? 0 : reduce_part_commit(&place, &head);
 }
 
 static int write_part(struct run *run, struct reduce_blocks *blocks) {
@@ -258,7 +266,8 @@ static int write_part(struct run *run, struct reduce_blocks *blocks) {
     of_blocks->all[1] = blocks->count;
     FORWARD(add_up(run, of_blocks));
     uint64_t offset = LOG_HEADER_BYTES + of_blocks->before[0];
-    if (!run->failure) note_failure(run, reduce_part_write(run->job->folder, blocks, offset, of_blocks->before[1]));
+    const struct part_place place = place_of(run);
+    if (!run->failure) note_failure(run, reduce_part_write(&place, blocks, offset, of_blocks->before[1]));
     run->costs->written_bytes = blocks->stored.len;
     run->costs->files = of_files->all[0];
     FORWARD(agree(run));

@@ -146,6 +146,27 @@ class JobsTest(HostsTest):
         if info['hosts'][1]['clock_error'] is not None:
             self.check_clocks(room, info, 1)
 
+    def test_counters(self):
+        """Without a trace the ranks of all hosts add up their counters, if all are recorded."""
+        program = os.path.join(harness.BUILD, 'tests', 'site', f'shares-{self.mpi}')
+        for is_whole in (True, False):
+            with self.subTest(is_whole):
+                room = self.room(2)
+                logs, work = self.path(f'logs{is_whole}'), self.path(f'work{is_whole}')
+                os.mkdir(logs)
+                os.mkdir(work)
+                plain, with_variables = self.env_variables(logs, IOSEER_TRACE_CAP='0')
+                who = [] if is_whole else ['sh', '-c', 'case $(hostname) in node1) export IOSEER_RECORD=none; esac; exec "$@"', 'sh']
+                done = harness.run(*room.on('node0', *with_variables, 'env', '-C', work, *self.launch(room, *who, program, 'posix-only', ranks=2)),
+                                   env=plain, cwd=work)
+                self.assertEqual((done.returncode, done.stderr), (0, b''))
+                found = self.found(logs)
+                self.assertEqual(len(found), 1)
+                records = [record for record in self.json('stats', '--json', '--per-rank', found[0])['records']
+                           if record['file'] == f'{work}/all']
+                self.assertEqual(sum(record['counters']['POSIX_WRITES'] for record in records), 4 + 5 + 6 + 7 if is_whole else 4 + 5)
+                self.assertEqual([record.get('ranks') for record in records], [4] if is_whole else [None, None])
+
     def test_a_host_that_dies(self):
         """The job ends as without ioseer, and the log has what both hosts have done."""
         bare = self.lose_host(self.room(2))

@@ -2,7 +2,8 @@
 //   files=N        each rank has so many files of its own
 //   late           goes on after MPI_Finalize
 //   HOW=RANK       what becomes of a rank: kill, abort, sleep before MPI_Finalize, killed-in DELAY, killed-after
-//   delay=US       for killed-in: microseconds from the call of MPI_Finalize
+//   delay=US       for kill and killed-in: microseconds from the last barrier
+//   nap=RANK       comes to MPI_Finalize so late: seconds=S
 // Rank 0 prints how long MPI_Finalize took.
 #include <fcntl.h>
 #include <mpi.h>
@@ -67,12 +68,13 @@ static void rename_own(int rank) {
 }
 
 static void become(int rank) {
+    const struct timespec delay = {0, number_of("delay", 0) * 1000};
     pid_t self = getpid();
-    if (number_of("kill", -1) == rank) raise(SIGKILL);
+    if (number_of("kill", -1) == rank && nanosleep(&delay, NULL) == 0) raise(SIGKILL);
     if (number_of("abort", -1) == rank) MPI_Abort(MPI_COMM_WORLD, 3);
     while (number_of("sleep", -1) == rank) pause();
+    if (number_of("nap", -1) == rank) sleep((unsigned)number_of("seconds", 1));
     if (number_of("killed-in", -1) == rank && fork() == 0) {
-        const struct timespec delay = {0, number_of("delay", 0) * 1000};
         nanosleep(&delay, NULL);
         kill(self, SIGKILL);
         _exit(0);

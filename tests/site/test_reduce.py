@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Ranks of jobs without `record` add up their counters at MPI_Finalize: one log, with the counters that `record` has,
 whatever becomes of a rank. Speaks TAP."""
+import itertools
 import os
 import random
+import shlex
 import shutil
 import signal
 import subprocess
@@ -38,18 +40,21 @@ class ReduceCase(SiteCase):
                            environment=self.environment(**more))
 
     def record(self, mpi, ranks, *words):
+        return self.record_command(*self.command(mpi, ranks, *words))
+
+    def record_command(self, *words, options=()):
         log = self.path('recorded.ioseer')
-        done = harness.ioseer('record', '-q', '--force', '-o', log, '--', *self.command(mpi, ranks, *words), cwd=self.work,
-                              env=self.plain)
+        done = harness.ioseer('record', '-q', '--force', *options, '-o', log, '--', *words, cwd=self.work, env=self.plain)
         self.assertEqual(done.returncode, 0, done.stderr)
         return log
 
     def records(self, log):
-        """{(layer, file): [records]} of the program's files."""
+        """{(layer, file): [records]} of the program's files; of objects {(layer, file, object): …}."""
         found = {}
         for record in self.json('stats', '--json', log)['records']:
             if os.path.dirname(record['file']) == self.work:
-                found.setdefault((record['layer'], os.path.basename(record['file'])), []).append(record)
+                key = (record['layer'], os.path.basename(record['file']), record.get('object'))
+                found.setdefault(key if key[2] else key[:2], []).append(record)
         return found
 
     @staticmethod
@@ -151,13 +156,68 @@ class CountersTest(ReduceCase):
         self.assertGreater(self.json('info', '--json', log)['events'], 0)
         self.assertEqual(len(self.records(log)['posix', 'odd']), 2)
 
-    def test_two_runs_in_one_job(self):
-        """The first one is reduced. The second has its counters all the same."""
+    def test_triggers(self):
+        """What they choose is in the trace; the counters are added up as without them."""
         for mpi in self.mpis:
-            words = ' '.join(self.command(mpi, 3))
-            self.run_on('sh', '-c', f'{words} && {words}', cwd=self.work)
-            wrote = self.sums(self.records(self.one_and_remove())['posix', 'all'])['POSIX_WRITES']
-            self.assertEqual(wrote, 2 * (4 + 5 + 6))
+            for setting, ranks in ({'IOSEER_TRACE_RANK': '1'}, {1}), ({'IOSEER_TRACE_FILE': '*/odd'}, {1, 3}), \
+                    ({'IOSEER_TRACE_SMALLER': '100'}, {0, 1, 2, 3}):
+                with self.subTest((mpi, setting)):
+                    self.run_job(mpi, 4, **setting)
+                    log = self.one_and_remove()
+                    events = [event for event in self.json('dump', '--json', log) if (event['file'] or '').startswith(self.work)]
+                    self.assertEqual({event['rank'] for event in events}, ranks)
+                    self.assertNotIn(None, [event['file'] for event in events])
+                    reduced, recorded = self.records(log), self.records(self.record(mpi, 4))
+                    self.assertEqual(set(reduced), set(recorded))
+                    for key, records in reduced.items():
+                        self.assertEqual(self.sums(records), self.sums(recorded[key]), (mpi, setting, key))
+                    self.assertEqual([record['ranks'] for record in reduced['posix', 'odd']], [2])  # added up
+                    info = [self.json('info', '--json', log), self.json('info', '--json', self.path('recorded.ioseer'))]
+                    written = [{file['name']: file['bytes_written'] for file in one['files'] if file['name'].startswith(self.work)}
+                               for one in info]
+                    self.assertEqual(*written)
+
+    def script(self, *lines):
+        """As `record` has it: a file that several programs have used has a record for each of them."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        os.mkdir(self.work)
+        self.run_on('sh', '-ec', '\n'.join(lines), cwd=self.work)
+        log = self.one_and_remove()
+        shutil.rmtree(self.work)
+        os.mkdir(self.work)
+        found = [self.records(log), self.records(self.record_command('sh', '-ec', '\n'.join(lines), options=['--no-trace']))]
+        self.assertEqual(set(found[0]), set(found[1]))
+        for key in found[0]:
+            reduced, recorded = ([(record['rank'], self.plain_counters(record)) for record in records[key]] for records in found)
+            self.assertEqual(self.sums(found[0][key]), self.sums(found[1][key]), key)
+            if len(reduced) == len(recorded):
+                self.assertEqual(sorted(reduced, key=repr), sorted(recorded, key=repr), key)
+        names = [file['name'] for file in self.json('info', '--json', log)['files']]
+        self.assertEqual(len(names), len(set(names)))
+        return log, found[0]
+
+    def test_programs_in_turn(self):
+        for mpi in self.mpis:
+            with self.subTest(mpi):
+                def line(ranks, *words, mpi=mpi):
+                    return shlex.join([*LAUNCHERS[mpi], '-n', str(ranks), program(mpi), *words])
+                _, records = self.script(line(3), 'cat all > copy', line(4, 'files=3'), line(3, 'files=1'), line(2, 'posix-only'),
+                                         'cat copy all > copies')
+                self.assertEqual(len(records['posix', 'all']), 5)  # of four programs, and of those without ranks
+                self.assertEqual([record['ranks'] for record in records['mpiio', 'mpi']], [3, 4, 3])
+
+    def test_programs_at_once(self):
+        for mpi in self.mpis:
+            with self.subTest(mpi):
+                command = shlex.join([*LAUNCHERS[mpi], '-n', '3', program(mpi), 'files=0', 'posix-only'])
+                _, records = self.script(f'{command} &', f'{command} &', command, 'wait')
+                self.assertEqual([record['ranks'] for record in records['posix', 'all']], [3, 3, 3])
+
+    def test_many_programs(self):
+        mpi = self.mpis[0]
+        command = shlex.join([*LAUNCHERS[mpi], '-n', '2', program(mpi), 'files=0', 'posix-only'])
+        _, records = self.script(f'for i in $(seq 12); do {command}; done')
+        self.assertEqual(len(records['posix', 'all']), 12)
 
     def test_two_jobs_of_one_name(self):
         mpi = self.mpis[0]
@@ -171,7 +231,71 @@ class CountersTest(ReduceCase):
         self.assertEqual(self.spills(), [])
 
 
+class LibrariesTest(ReduceCase):
+    """HDF5, PnetCDF and NetCDF: the counters of files, and of what is in them, in all layers."""
+    PROGRAMS = [('tests/hdf5/slabs-{}', 'slabs.h5', '3'), ('examples/hdf5-{}',), ('examples/flash-{}',), ('examples/variables-{}',),
+                ('examples/s3d-{}',), ('examples/s3d-pnetcdf',), ('tests/netcdf/slabs', 'slabs.nc', '3'),
+                ('tests/netcdf/parallel', 'parallel.nc')]
+
+    def programs(self, mpi):
+        for name, *words in self.PROGRAMS:
+            path = os.path.join(harness.BUILD, name.format(mpi))
+            if os.path.exists(path) and (mpi == 'openmpi' or '{}' in name):  # Debian builds PnetCDF with Open MPI
+                yield path, *words
+
+    def in_new_folder(self):
+        shutil.rmtree(self.work, ignore_errors=True)
+        os.mkdir(self.work)
+
+    def same(self, *command):
+        self.in_new_folder()
+        self.run_on(*command, cwd=self.work)
+        reduced = self.records(self.one_and_remove())
+        self.in_new_folder()
+        recorded = self.records(self.record_command(*command, options=['--no-trace']))
+        self.assertEqual(set(reduced), set(recorded))
+        for key, records in reduced.items():
+            # A file of some ranks is one record after the reduction, and one for each rank otherwise.
+            self.assertEqual(self.sums(records), self.sums(recorded[key]), (command, key))
+            if len(records) == len(recorded[key]) == 1:
+                self.assertEqual(self.plain_counters(records[0]), self.plain_counters(recorded[key][0]), (command, key))
+                self.assertEqual(records[0]['rank'], recorded[key][0]['rank'])
+        return {key[0] for key in reduced}
+
+    def test_all_layers(self):
+        for mpi in self.mpis:
+            layers = set()
+            for ranks, words in itertools.product((4, 9), self.programs(mpi)):
+                with self.subTest((mpi, ranks, words)):
+                    layers |= self.same(*LAUNCHERS[mpi], '-n', str(ranks), *words)
+            print(f'# {mpi}: layers {sorted(layers)}')
+
+
 class TroubleTest(ReduceCase):
+    # What lets ranks live when one has died.
+    LENIENT = {'mpich': [['-disable-auto-cleanup']],
+               'openmpi': [['--enable-recovery'], ['--mca', 'orte_abort_on_non_zero_status', '0']]}
+
+    def marks(self):
+        """That ranks have given up waiting for the others, or have added up their counters."""
+        return [name for _, _, names in os.walk(self.logs) for name in names if name.endswith(('.not', '.index'))]
+
+    def kill_left(self):
+        """All that still runs of a job: each of its processes has the test's folder in a variable."""
+        wanted = self.path('ioseer.conf').encode()
+        for pid in (name for name in os.listdir('/proc') if name.isdigit() and int(name) != os.getpid()):
+            try:
+                with open(f'/proc/{pid}/environ', 'rb') as environ:
+                    if b'IOSEER_CONF=' + wanted in environ.read().split(b'\0'):
+                        os.kill(int(pid), signal.SIGKILL)
+            except OSError:
+                pass
+
+    def has_each_rank(self, log):
+        """False if the ranks have added up their counters."""
+        records = self.json('stats', '--json', '--per-rank', log)['records']
+        return len([record for record in records if record['file'] == os.path.join(self.work, 'all')]) > 1
+
     def assert_whole(self, ranks):
         """Each rank's calls before MPI_Finalize are there once, whether they were added up or not."""
         try:
@@ -200,6 +324,43 @@ class TroubleTest(ReduceCase):
                 self.run_job(mpi, 4, 'posix-only', f'killed-in={rank}', f'delay={delay}', status=None, IOSEER_PATIENCE='5')
                 self.assertLess(time.monotonic() - started, 60)
                 self.assert_whole(4)
+
+    def test_lenient_launchers(self):
+        """A rank is gone, and the launcher does not end the others: they wait for it in MPI_Finalize only if that waits itself."""
+        for mpi in self.mpis:
+            launcher, *words = self.command(mpi, 4, 'posix-only')
+            for options, how in itertools.product(self.LENIENT[mpi], ('kill=2', 'killed-in=2', 'killed-after=2')):
+                with self.subTest((mpi, options, how)):
+                    self.command(mpi, 4)  # makes the folder anew
+                    job = subprocess.Popen([launcher, *options, *words, how, 'delay=200000', 'nap=1', 'seconds=1'], cwd=self.work,
+                                           env=self.environment(IOSEER_PATIENCE='5'), stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    self.addCleanup(self.kill_left)
+                    self.wait_for(lambda: self.found() or self.marks(), 60)
+                    time.sleep(1)
+                    self.kill_left()  # some launchers do not end, as without ioseer
+                    job.wait(60)
+                    self.assert_whole(4)
+
+    def test_ranks_that_do_not_take_part(self):
+        """One is not recorded, or has a trace: nobody waits for it, and the counters of the others are there."""
+        for mpi in self.mpis:
+            for setting, missing in (('IOSEER_RECORD=none', 4), ('IOSEER_TRACE_CAP=1M', 0)):
+                with self.subTest((mpi, setting)):
+                    *launcher, count, ranks, executable, word = self.command(mpi, 3, 'posix-only')
+                    self.run_on(*launcher, count, '1', 'env', setting, executable, word, ':', count, ranks, executable, word,
+                                cwd=self.work)
+                    log = self.one_and_remove()
+                    wrote = self.sums(self.records(log)['posix', 'all'])['POSIX_WRITES']
+                    self.assertEqual(wrote, 4 + 5 + 6 + 7 - missing)
+
+    def test_rank_that_is_late(self):
+        """The others wait for it, as without ioseer, and longer than for one that is stuck."""
+        for mpi in self.mpis:
+            with self.subTest(mpi):
+                self.run_job(mpi, 4, 'posix-only', 'nap=1', 'seconds=4', IOSEER_PATIENCE='1')
+                log = self.one_and_remove()
+                self.assertFalse(self.has_each_rank(log))
 
     def test_rank_that_sleeps_for_ever(self):
         """Nobody gets out of MPI_Finalize, as without ioseer; when the job is killed, its log has everything."""

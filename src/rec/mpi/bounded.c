@@ -81,10 +81,7 @@ int64_t bounded_probe(const struct bounded *all, int rank, enum bounded_tag tag)
     return plugin.mpi.Get_count(&status, plugin.byte, &bytes) == MPI_SUCCESS ? bytes : -1;
 }
 
-bool bounded_meet(const struct bounded *all) {
-    MPI_Request request;
-    return plugin.mpi.Ibarrier(plugin.world, &request) == MPI_SUCCESS && bounded_wait(all, &request, NULL);
-}
+bool bounded_start_meeting(MPI_Request *request) { return plugin.mpi.Ibarrier(plugin.world, request) == MPI_SUCCESS; }
 
 bool bounded_start(int rank, enum bounded_tag tag, const void *buffer, size_t bytes, MPI_Request *request) {
     return plugin.mpi.Isend(buffer, (int)bytes, plugin.byte, rank, tag_number(tag), plugin.world, request) ==

@@ -42,9 +42,10 @@ void bounded_cancel(MPI_Request *request);
 
 // The size of the message that comes next, from a rank in MPI_Finalize; or -1.
 int64_t bounded_probe(const struct bounded *all, int rank, enum bounded_tag tag);
-// Waits until all ranks have called it, in MPI_Finalize. It is collective, so no receive of the program can take part
-// in it; where it fails it stays under way, and the real MPI_Finalize completes it when the last rank comes.
-bool bounded_meet(const struct bounded *all);
+// The request completes when all ranks have called this, in MPI_Finalize. It is collective, so no receive of the
+// program can take part in it. Where it is given up it stays under way, and the real MPI_Finalize completes it when the
+// last rank comes.
+bool bounded_start_meeting(MPI_Request *request);
 
 // Begins to send. Wait for it by bounded_wait().
 bool bounded_start(int rank, enum bounded_tag tag, const void *buffer, size_t bytes, MPI_Request *request);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "rec/fixed_text.h"
 #include "rec/mpi/bounded.h"
+#include "rec/mpi/roll.h"
 
 #define MARK_SUFFIX ".clock"
 #define MOST_NS INT64_C(1000000000) // in MPI_Init, and in MPI_Finalize
@@ -69,7 +70,9 @@ struct hosts {
 void mpi_clocks_prepare(void) {
     char mark[128];
     struct fixed_text text = {mark, sizeof mark, 0};
-    clocks.is_first = plugin.core->launch_find(&clocks.launch);
+    struct launch *launch = &clocks.launch;
+    clocks.is_first = plugin.core->launch_find(launch) && launch->local_rank == 0 &&
+                      launch->size > launch->local_size && plugin.core->launch_name(launch);
     if (!clocks.is_first) return;
     fixed_text_add(&text, clocks.launch.name);
     fixed_text_add(&text, ".");
@@ -215,7 +218,9 @@ void mpi_clocks_early(void) {
     plugin.mpi.Comm_rank(plugin.world, &rank);
     bounded_begin(&all, MOST_NS);
     if (rank) post_question(MPI_ANY_SOURCE, EARLY); // whatever this rank finds in the directory: others may ask it
-    if (rank == clocks.launch.rank && find_below(size)) {
+    bool are_all_here = rank == clocks.launch.rank && find_below(size);
+    roll_note_hosts(are_all_here);
+    if (are_all_here) {
         if (rank) answer_all(&all, EARLY);
         ask_below(&all, EARLY);
     }

@@ -1,21 +1,20 @@
 // Adds up the counters of all ranks before they part (reduce/run.h). Whatever fails, the spill files have everything.
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "fmt/part.h"
-#include "rec/fixed_text.h"
 #include "rec/mpi/bounded.h"
+#include "rec/mpi/roll.h"
 #include "reduce/run.h"
 
 enum { MOST_BYTES = 1 << 30 }; // of a message: counts are int
 
-// Both MPIs wait in MPI_Finalize until all ranks have come, so waiting for them here costs nothing. The limit is for a
-// rank that is gone though the launcher has not noticed it. Giving up earlier would leave a collective call unfinished,
-// which MPICH's network layer complains about at its end.
+// Both MPIs wait in MPI_Finalize until all ranks have come, so waiting for them here costs nothing. Not so for a rank
+// that is gone though its launcher lets the others live: so each rank looks now and then whether those of its host are
+// there, and tells the other hosts. The limit is for a whole host that is gone. Giving up earlier would leave a
+// collective call unfinished, which MPICH's network layer complains about at its end.
+#define LOOK_NS INT64_C(1000000000)
 #define MEETING_NS INT64_C(600000000000)
 
 static int send_to(void *context, int to, const void *data, size_t len) {
@@ -42,41 +41,51 @@ static int swap(void *context, int with, const void *data, size_t len, struct by
     return -ETIMEDOUT;
 }
 
-// A rank that comes after others have given up must not wait for them.
-static void name_mark(const struct hand_over *job, char path[PATH_MAX]) {
-    struct fixed_text text = {path, PATH_MAX, 0};
-    fixed_text_add(&text, job->job.folder);
-    fixed_text_add(&text, "/" PART_GIVEN_UP);
+// Whether all ranks will come, as far as can be known: if not, they must not wait for each other.
+static enum roll_state await_state(const struct bounded *all) {
+    const struct timespec pause = {0, 1000000};
+    enum roll_state state = roll_state();
+    for (; state == ROLL_PENDING && clock_now_ns() < all->deadline_ns; state = roll_state()) nanosleep(&pause, NULL);
+    return state;
 }
 
-static bool has_mark(const struct hand_over *job) {
-    char path[PATH_MAX];
-    name_mark(job, path);
-    return access(path, F_OK) == 0;
+static bool meet(struct bounded *all, enum roll_state state) {
+    MPI_Request request;
+    int64_t end_ns = state == ROLL_UNKNOWN   ? all->deadline_ns
+                     : roll_is_of_one_host() ? INT64_MAX
+                                             : clock_now_ns() + MEETING_NS;
+    if (!bounded_start_meeting(&request)) return false;
+    for (;;) {
+        int64_t now_ns = clock_now_ns();
+        all->deadline_ns = end_ns - now_ns > LOOK_NS ? now_ns + LOOK_NS : end_ns;
+        if (bounded_wait(all, &request, NULL)) break;
+        bool is_error = clock_now_ns() < all->deadline_ns;
+        if (is_error || all->deadline_ns == end_ns || roll_is_given_up() || roll_has_gap()) return false;
+    }
+    roll_note_met();
+    return true;
 }
 
-static void leave_mark(const struct hand_over *job) {
-    char path[PATH_MAX];
-    name_mark(job, path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd >= 0) close(fd);
-}
-
-static void reduce(const struct hand_over *job, int rank, int size) {
-    struct bounded *all = plugin.core->memory_alloc(sizeof *all);
+static bool reduce(struct bounded *all, const struct hand_over *job, int rank, int size) {
     const struct reducer *reducer = plugin.core->reducer();
     const struct reduce_link link = {all, rank, size, send_to, receive_from, swap};
     struct reduce_costs costs;
-    if (!all) return;
-    bounded_begin(all, MEETING_NS);
-    // Also without the library: the others need not wait in vain.
-    bool meets = bounded_meet(all);
+    enum roll_state state = await_state(all);
+    bool will_come = state == ROLL_COMPLETE || state == ROLL_UNKNOWN;
+    if (!will_come || roll_is_given_up() || !meet(all, state) || !reducer) return false;
     all->deadline_ns = clock_now_ns() + (int64_t)job->patience_ns;
-    if (!meets || !reducer)
-        leave_mark(job);
-    else if (!has_mark(job))
-        reducer->run(&job->job, &link, &costs);
+    return !roll_is_given_up() && reducer->run(&job->job, &link, &costs) == 0;
+}
+
+static bool add_up(int rank, int size) {
+    struct hand_over job;
+    struct bounded *all = plugin.core->memory_alloc(sizeof *all);
+    if (!all || !plugin.core->hand_over_begin(&job)) return false;
+    bounded_begin(all, (int64_t)job.patience_ns);
+    bool is_done = reduce(all, &job, rank, size);
     bounded_end(all);
+    plugin.core->hand_over_end(&job);
+    return is_done;
 }
 
 // Ranks of a world that another one has spawned may belong to a job that goes on.
@@ -86,11 +95,9 @@ static bool is_main_world(void) {
 }
 
 void mpi_add_up(void) {
-    struct hand_over job;
     int rank = 0, size = 0;
-    if (!plugin.core->reducer || plugin.mpi.Comm_size(plugin.world, &size) != MPI_SUCCESS || size < 2) return;
+    if (!roll_is_signed() || plugin.mpi.Comm_size(plugin.world, &size) != MPI_SUCCESS || size < 2) return;
     plugin.mpi.Comm_rank(plugin.world, &rank);
-    if (!is_main_world() || !plugin.core->hand_over_begin(&job)) return;
-    reduce(&job, rank, size);
-    plugin.core->hand_over_end(&job);
+    // Whatever the reason is, the others need not wait for this rank in vain.
+    if (is_main_world() && !add_up(rank, size)) roll_give_up();
 }

@@ -58,9 +58,9 @@ static const char *port_of_proxies(char *words, size_t room) {
     return NULL;
 }
 
-static bool find_name(char *name, size_t room) {
+bool launch_name(struct launch *launch) {
     char words[2048];
-    struct fixed_text text = {name, room, 0};
+    struct fixed_text text = {launch->name, sizeof launch->name, 0};
     const char *of_pmix = recorder_variable("PMIX_NAMESPACE"), *step = recorder_variable("SLURM_STEP_ID");
     const char *of_slurm = recorder_variable("SLURM_JOB_ID");
     if (of_pmix) {
@@ -73,7 +73,7 @@ static bool find_name(char *name, size_t room) {
         const char *port = port_of_proxies(words, sizeof words);
         if (port) fixed_text_add(&text, port);
     }
-    for (char *at = name; text.len && *at; at++) {
+    for (char *at = launch->name; text.len && *at; at++) {
         bool is_plain = (*at >= '0' && *at <= '9') || (*at >= 'A' && *at <= 'Z') || (*at >= 'a' && *at <= 'z');
         if (!is_plain) *at = '-';
     }
@@ -104,9 +104,7 @@ bool launch_find(struct launch *launch) {
     launch->local_rank = variable_number(local_ranks);
     launch->local_size = variable_number(local_sizes);
     if (launch->local_size < 0) launch->local_size = slurm_local_size();
-    // The rest is for first ranks of several hosts only: it looks at other processes.
-    bool is_first = launch->rank >= 0 && launch->local_rank == 0 && launch->local_size > 0;
-    return is_first && launch->size > launch->local_size && find_name(launch->name, sizeof launch->name);
+    return launch->rank >= 0 && launch->local_rank >= 0 && launch->local_size > 0 && launch->size >= launch->local_size;
 }
 
 // A link that leads nowhere: it needs no descriptor and no space.

@@ -12,8 +12,10 @@ struct launch {
     int rank, size, local_rank, local_size;
 };
 
-// False if the launcher does not tell all of it.
+// Finds the numbers. False if the launcher does not tell all of them.
 bool launch_find(struct launch *launch);
+// Finds the name, for which it may have to look at other processes. False if there is none.
+bool launch_name(struct launch *launch);
 
 // A mark has no content. `mark` must be a short name without a slash.
 void launch_leave_mark(const char *mark);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rec/file_system_name.h"
+#include "rec/mpi/roll.h"
 
 struct plugin plugin;
 static struct thread nobody; // for threads without a state: it is never ready
@@ -520,6 +521,7 @@ static void enter_setup(struct mpi_probe *p) {
 
 void mpi_enter_init(struct mpi_probe *p) {
     enter_setup(p);
+    roll_sign();
     mpi_clocks_prepare();
 }
 
