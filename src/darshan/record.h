@@ -21,6 +21,11 @@ struct darshan_job {
     size_t mount_count;
 };
 
+// The mount with the longest path that the name begins with; NULL: none.
+const struct darshan_mount *darshan_mount_of(const struct darshan_job *job, const char *name);
+// From start to end; 0 if the end is not known. Logs before 3.41 (`is_old`) have whole seconds, and Darshan adds one.
+double darshan_run_seconds(const struct darshan_job *job, bool is_old);
+
 // A record of a module, as the newest version has it: what an older one lacks is -1, or 0 where Darshan says so.
 struct darshan_record {
     unsigned module;  // enum darshan_module_id

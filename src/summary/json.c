@@ -181,8 +181,13 @@ void summary_key_counters(struct json_out *json, const struct counters *counters
     size_t count = counters_list(counters, module, value);
     key_object(json, "counters");
     for (size_t i = 0; i < count; i++) {
-        if (value[i].is_real) {
+        if (value[i].is_unknown) {
+            json_key(json, value[i].name);
+            json_null(json);
+        } else if (value[i].is_real) {
             key_double(json, value[i].name, value[i].real);
+        } else if (value[i].is_id) {
+            key_number(json, value[i].name, (uint64_t)value[i].integer);
         } else {
             key_signed(json, value[i].name, value[i].integer);
         }
