@@ -48,7 +48,7 @@ static int print_record_json(const struct log_stats_record *record, void *contex
     if (record->file && record->file->object) key_text(json, "object", record->file->object);
     if (record->has_rank && log_world_count(printer->log) > 1) key_number(json, "world", record->world);
     if (record->is_reduced) key_number(json, "ranks", record->ranks.count);
-    if (options.per_rank && record->process) key_number(json, "pid", record->process->pid);
+    if (options.per_rank && record->process) key_number_if(json, "pid", record->process->pid, record->process->pid);
     const struct counters_module module = log_stats_module(printer->log, record);
     summary_key_counters(json, &record->counters, &module);
     json_close(json);

@@ -159,6 +159,11 @@ static uint64_t ns_of(double seconds) {
     return seconds * 1e9 < 1 ? 1 : (uint64_t)(seconds * 1e9 + 0.5);
 }
 
+// Sums over ranks that did not know it are below 0, too.
+static uint64_t known_count(const struct counters_value *value) {
+    return value->integer > 0 || value->is_id ? (uint64_t)value->integer : 0;
+}
+
 void counters_from_list(struct counters *c, struct counters_ranks *ranks, const struct counters_module *module) {
     struct counters_value list[COUNTERS_MAX_VALUES];
     const struct value_row *rows = list_of(module)->rows;
@@ -171,7 +176,7 @@ void counters_from_list(struct counters *c, struct counters_ranks *ranks, const 
         switch (rows[i].source) {
         case SOURCE_VARIANCE_RANK_TIME: ranks->variance_time = list[i].real; break;
         case SOURCE_VARIANCE_RANK_BYTES: ranks->variance_bytes = list[i].real; break;
-        default: values[rows[i].source] = list[i].is_real ? ns_of(list[i].real) : (uint64_t)list[i].integer;
+        default: values[rows[i].source] = list[i].is_real ? ns_of(list[i].real) : known_count(&list[i]);
         }
     }
     memcpy(c->value, values, sizeof c->value);

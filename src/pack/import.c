@@ -189,13 +189,14 @@ static int import_module(struct import *import, unsigned id) {
     return code;
 }
 
-// Lustre comes first: it knows how files lie on servers, which their records say.
+// Lustre comes first: it knows how files lie on servers, which their records say. The trace of POSIX comes last,
+// because calls of MPI-IO contain what it has.
 static int import_modules(struct import *import) {
     FORWARD(import_module(import, DARSHAN_LUSTRE));
     for (unsigned id = 0; id < DARSHAN_SLOTS; id++) {
-        if (id != DARSHAN_LUSTRE) FORWARD(import_module(import, id));
+        if (id != DARSHAN_LUSTRE && id != DARSHAN_DXT_POSIX) FORWARD(import_module(import, id));
     }
-    return 0;
+    return import_module(import, DARSHAN_DXT_POSIX);
 }
 
 // --- job and processes
@@ -331,6 +332,7 @@ static void free_import(struct import *import) {
     bytes_free(&import->payload);
     free(import->rank);
     free(import->segment);
+    free(import->span);
 }
 
 int import_file(const char *path, const char *log_path, bool replace, struct import_result *result,

@@ -59,15 +59,39 @@ static int end_chunk(struct import *import, struct chunk *chunk) {
     return log_writer_events(&import->writer, &chunk->block, import->payload.data, chunk->used, &chunk->summary);
 }
 
-static void put_event(struct chunk *chunk, uint32_t call, uint32_t file, const struct darshan_segment *segment) {
+// The last segment of MPI-IO that begins before this one, or one shortly before it: the first that contains it.
+static const struct import_span *find_parent(const struct import *import, const struct import_span *inner) {
+    enum { MOST_AT_ONCE = 16 };
+    size_t low = 0, high = import->spans;
+    while (low < high) { // finds the first that begins later
+        size_t middle = low + (high - low) / 2;
+        const struct import_span *span = &import->span[middle];
+        if (span->of < inner->of || (span->of == inner->of && span->start <= inner->start))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (unsigned i = 0; i < MOST_AT_ONCE && low > 0 && import->span[low - 1].of == inner->of; i++, low--) {
+        if (import->span[low - 1].end >= inner->end) return &import->span[low - 1];
+    }
+    return NULL;
+}
+
+static void put_event(struct chunk *chunk, uint32_t call, uint32_t file, const struct darshan_segment *segment,
+                      const struct import_span *parent) {
     struct stream_writer *w = &chunk->writer;
     uint64_t start = nanoseconds(segment->start), end = nanoseconds(segment->end);
     uint64_t size = segment->length > 0 ? (uint64_t)segment->length : 0, key = lookup_pair(call, file);
     unsigned slot = (unsigned)((key ^ key >> 32) % STREAM_SLOTS), class = call_table[call].class;
     if (end < start) end = start;
     if (w->slot[slot].key != key) stream_put_slot(w, slot, key, call, file, 0, 0, 0);
-    const struct stream_put_extra extra = {.flags = segment->offset < 0 ? EVENT_NO_OFFSET : 0};
-    if (extra.flags || start < w->clock)
+    struct stream_put_extra extra = {.flags = segment->offset < 0 ? EVENT_NO_OFFSET : 0};
+    if (parent) {
+        stream_put_attribute(&extra, ATTRIBUTE_PARENT_STREAM, parent->stream);
+        stream_put_attribute(&extra, ATTRIBUTE_PARENT_NUMBER, parent->number);
+        chunk->is_sorted = false;
+    }
+    if (extra.flags || parent || start < w->clock)
         stream_put_extended(w, slot, extra.flags ? 0 : (uint64_t)segment->offset, size, start, end, &extra);
     else
         stream_put_plain(w, slot, (uint64_t)segment->offset, size, start, end);
@@ -126,6 +150,19 @@ static int compare_starts(const void *a, const void *b) {
     return left->number < right->number ? -1 : left->number > right->number;
 }
 
+static int put_segment(struct import *import, struct chunk *chunk, uint32_t call, const struct import_segment *one) {
+    const struct import_span span = {.of = lookup_pair(chunk->summary.process, one->file),
+                                     .start = nanoseconds(one->segment.start),
+                                     .end = nanoseconds(one->segment.end),
+                                     .stream = import->streams,
+                                     .number = (uint32_t)chunk->writer.next_number};
+    bool is_mpi = call_table[call].layer == LAYER_MPIIO;
+    put_event(chunk, call, one->file, &one->segment, is_mpi ? NULL : find_parent(import, &span));
+    if (!is_mpi) return 0;
+    chunk->is_sorted = false; // what is inside comes later
+    return array_push(import->span, import->spans, span);
+}
+
 static int write_segments(struct import *import, const struct darshan_trace *trace) {
     uint32_t process = import_process(trace->rank);
     struct chunk chunk = {.summary.process = process, .writer.next_number = 0};
@@ -141,7 +178,7 @@ static int write_segments(struct import *import, const struct darshan_trace *tra
             FORWARD(end_chunk(import, &chunk));
             begin_chunk(import, &chunk, nanoseconds(one->segment.start));
         }
-        put_event(&chunk, call, one->file, &one->segment);
+        FORWARD(put_segment(import, &chunk, call, one));
         if (one->segment.end > import->latest_s) import->latest_s = one->segment.end;
     }
     import->segments = 0;
@@ -162,6 +199,13 @@ static int add_trace(struct import *import, struct darshan_records *records, con
     return more;
 }
 
+static int compare_spans(const void *a, const void *b) {
+    const struct import_span *left = a, *right = b;
+    if (left->of != right->of) return left->of < right->of ? -1 : 1;
+    if (left->start != right->start) return left->start < right->start ? -1 : 1;
+    return left->number < right->number ? -1 : left->number > right->number;
+}
+
 int import_traces(struct import *import, struct darshan_records *records, uint64_t *count) {
     struct darshan_trace trace = {.rank = -1}, next;
     int more;
@@ -175,5 +219,6 @@ int import_traces(struct import *import, struct darshan_records *records, uint64
         if (more < 0) break;
     }
     int code = write_segments(import, &trace); // also those before damage
+    if (import->spans > 1) qsort(import->span, import->spans, sizeof *import->span, compare_spans);
     return more < 0 ? more : code;
 }

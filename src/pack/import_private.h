@@ -20,6 +20,14 @@ struct import_segment {
     uint32_t number; // as they were read: of equal times the first comes first
 };
 
+// A segment of MPI-IO. What POSIX did to the same file within its time is part of it.
+struct import_span {
+    uint64_t of; // lookup_pair(process, file)
+    uint64_t start, end;
+    uint32_t stream;
+    uint32_t number;
+};
+
 struct import {
     const struct darshan_log *from;
     struct log_writer writer;
@@ -35,6 +43,8 @@ struct import {
     // Segments of one rank and module, until they are written.
     struct import_segment *segment;
     size_t segments;
+    struct import_span *span; // once the module is read, by what they are of and by start
+    size_t spans;
     struct bytes payload;
     struct import_result result;
 };

@@ -64,7 +64,10 @@ static int add_record(const struct log_stats_record *record, void *context) {
                                   .has_rank = record->has_rank,
                                   .layer = (uint8_t)record->layer};
     for (size_t i = 0; i < count; i++) {
-        struct counter_row row = {.name = value[i].name, .record = (uint32_t)all->records, .is_real = value[i].is_real, .is_unknown = value[i].is_unknown};
+        struct counter_row row = {.name = value[i].name,
+                                  .record = (uint32_t)all->records,
+                                  .is_real = value[i].is_real,
+                                  .is_unknown = value[i].is_unknown};
         if (row.is_real)
             row.real = value[i].real;
         else

@@ -508,7 +508,8 @@ static struct sql_value rare_value(const struct log_event *event, enum event_col
     switch (column) {
     case EVENT_ROW_ERROR: return sql_text(event->raw.error ? describe_error(event) : NULL);
     case EVENT_ROW_CALL_TIME: return sql_if(event->call->traits & CALL_ASYNC, sql_seconds(log_event_call_ns(event)));
-    case EVENT_ROW_COLLECTIVE: return sql_integer(log_event_is_collective(event));
+    case EVENT_ROW_COLLECTIVE:
+        return sql_if(log_event_knows_collective(event), sql_integer(log_event_is_collective(event)));
     case EVENT_ROW_LINE: return sql_text(event->line);
     case EVENT_ROW_OBJECT: return sql_text(event->file ? event->file->object : NULL);
     case EVENT_ROW_VIA: return sql_text(describe_event_via(event));
@@ -530,8 +531,8 @@ static struct sql_value value_of(const struct log_event *event, enum event_colum
     case EVENT_ROW_ID: return sql_number(event->id);
     case EVENT_ROW_PARENT: return sql_if(event->has_parent, sql_number(event->parent));
     case EVENT_ROW_RANK: return sql_if(process->has_rank, sql_integer(process->rank));
-    case EVENT_ROW_PID: return sql_integer(process->pid);
-    case EVENT_ROW_TID: return sql_integer(raw->tid);
+    case EVENT_ROW_PID: return sql_if(process->pid, sql_integer(process->pid));
+    case EVENT_ROW_TID: return sql_if(raw->tid, sql_integer(raw->tid));
     case EVENT_ROW_HOST: return sql_text(process->host);
     case EVENT_ROW_LAYER: return sql_text(call_layer_name(event->call->layer));
     case EVENT_ROW_OP: return sql_text(event->call->name);
@@ -541,7 +542,7 @@ static struct sql_value value_of(const struct log_event *event, enum event_colum
     case EVENT_ROW_SIZE: return sql_if(event->call->traits & CALL_HAS_SIZE, sql_number(raw->size));
     case EVENT_ROW_RESULT: return sql_if(raw->has_result, sql_integer(raw->result));
     case EVENT_ROW_ERRNO: return sql_integer(raw->error ? log_event_errno(event) : 0);
-    case EVENT_ROW_TICK: return sql_if(!call_layer_is_below(event->call->layer), sql_number(raw->tick));
+    case EVENT_ROW_TICK: return sql_if(log_event_has_tick(event), sql_number(raw->tick));
     case EVENT_ROW_START: return sql_seconds(event->start_ns);
     case EVENT_ROW_DURATION: return sql_seconds(event->duration_ns);
     default: return rare_value(event, column);
