@@ -47,7 +47,7 @@ static const struct sql_column columns[] = {
     [PROCESS_ROW_END] = {"end", SQL_REAL, "seconds since the job's start"},
     [PROCESS_ROW_CPUS] = {"cpus", SQL_INTEGER, "processors that it may run on"},
     [PROCESS_ROW_CPU_WAIT] = {"cpu_wait", SQL_REAL, "seconds in which its main thread waited for a processor"},
-    [PROCESS_ROW_VIA] = {"via", SQL_TEXT, "how it was recorded: preload, ptrace, link"},
+    [PROCESS_ROW_VIA] = {"via", SQL_TEXT, "how it was recorded: preload, ptrace, link, import"},
     [PROCESS_ROW_RUN_TIME] = {"run_time", SQL_REAL, "seconds", .has_pass = true},
     [PROCESS_ROW_IO_TIME] = {"io_time", SQL_REAL, "seconds with a call of the program under way", .has_pass = true},
     [PROCESS_ROW_CALLS] = {"calls", SQL_INTEGER, "that the program made itself", .has_pass = true},
