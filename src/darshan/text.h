@@ -6,8 +6,8 @@
 // Receives each counter.
 typedef void darshan_value(const char *counter, const char *value, void *context);
 
-// Also where Darshan's parser misreads what is there: then the text has what the parser prints. `is_swapped`: the log was
-// written by a machine of the other byte order.
+// Also where Darshan's parser misreads what is there: then the text has what the parser prints. `is_swapped`: the log
+// was written by a machine of the other byte order.
 void darshan_print_record(const struct darshan_record *record, bool is_swapped, darshan_value *print, void *context);
 
 // Records of DAOS have their own place and name; empty for others.
