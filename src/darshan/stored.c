@@ -52,7 +52,7 @@ void darshan_put_stored(struct fields_out *out, const struct darshan_record *rec
 
 // What a log does not have, of a later version of the module, is not known.
 static int get_numbers(const struct field *field, int64_t *numbers, size_t count) {
-    const uint8_t *at = field->data, *end = field->data + field->len;
+    const uint8_t *at = field->data, *end = field->len ? field->data + field->len : field->data;
     for (size_t i = 0; i < count; i++) {
         uint64_t value = varint_fold(-1);
         if (at < end) at = varint_get(at, end, &value);
@@ -73,7 +73,7 @@ static void get_reals(const struct field *field, double *reals, size_t count) {
 }
 
 static int get_more(const struct field *field, struct darshan_record *record, struct bytes *words) {
-    const uint8_t *at = field->data, *end = field->data + field->len;
+    const uint8_t *at = field->data, *end = field->len ? field->data + field->len : field->data;
     words->len = 0;
     while (at < end) {
         uint64_t value;
