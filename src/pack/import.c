@@ -49,9 +49,15 @@ static uint64_t pattern_of(int64_t pattern) {
 
 static uint64_t not_negative(int64_t value) { return value > 0 ? (uint64_t)value : 0; }
 
+// Of Lustre; a record may say that it has fewer than none.
+static size_t parts_of(const struct darshan_record *layout) {
+    return layout && layout->number[0] > 0 ? (size_t)layout->number[0] : 0;
+}
+
 static void put_stripes(struct fields_out *out, const struct darshan_record *layout) {
-    const int64_t *part = layout->more, *server = layout->more + layout->number[0] * DARSHAN_PART_WORDS;
-    for (int64_t i = 0; i < layout->number[0]; i++, part += DARSHAN_PART_WORDS) {
+    size_t parts = parts_of(layout);
+    const int64_t *part = parts ? layout->more : NULL, *server = parts ? part + parts * DARSHAN_PART_WORDS : NULL;
+    for (size_t i = 0; i < parts; i++, part += DARSHAN_PART_WORDS) {
         uint8_t data[STRIPE_MAX_BYTES];
         struct stripe stripe = {.start = not_negative(part[DARSHAN_EXTENT_START]),
                                 .end = not_negative(part[DARSHAN_EXTENT_END]),
@@ -100,11 +106,11 @@ int import_add_file(struct import *import, uint64_t id, const struct darshan_rec
     FORWARD(lookup_set(&import->file_by_id, id, *number));
     const char *name = darshan_name(import->from, id);
     size_t room = 3 * SMALL_ROOM + DARSHAN_JOB_BYTES + (name ? strlen(name) : NAME_ROOM);
-    if (layout) room += (size_t)layout->number[0] * (STRIPE_MAX_BYTES + VARINT_MAX_BYTES);
+    room += parts_of(layout) * (STRIPE_MAX_BYTES + VARINT_MAX_BYTES);
     struct fields_out *out = log_writer_begin(&import->writer, RECORD_FILE, room);
     fields_number(out, FILE_ID, *number);
     put_name(import, out, id, object);
-    if (layout) put_stripes(out, layout);
+    put_stripes(out, layout);
     log_writer_end(&import->writer);
     return 0;
 }
