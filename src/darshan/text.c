@@ -94,7 +94,7 @@ static void print_part(const struct text *text, size_t number, const int64_t *pa
 static void print_layout(const struct text *text, const struct darshan_record *record) {
     size_t parts = record->number[0] > 0 ? (size_t)record->number[0] : 0, left = record->more_count;
     print_counters(text, record);
-    if (parts > left / DARSHAN_PART_WORDS) return;
+    if (!parts || parts > left / DARSHAN_PART_WORDS) return;
     left -= parts * DARSHAN_PART_WORDS;
     const int64_t *part = record->more, *servers = record->more + parts * DARSHAN_PART_WORDS;
     for (size_t i = 0; i < parts; i++, part += DARSHAN_PART_WORDS) {
