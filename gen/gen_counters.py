@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes the lists of Darshan's counters from calls/darshan.counters, which explains itself.
 
-    gen_counters.py FILE OUTPUT.h
+    gen_counters.py FILE OUTPUT.h           with what ioseer counts under each name
+    gen_counters.py --names FILE OUTPUT.h   the names alone, also of modules that ioseer does not count
 """
 import pathlib
 import sys
@@ -37,17 +38,19 @@ def rows(word):
 
 
 def read(path):
-    """{layer: (prefix, rows)}"""
-    layers = {}
+    """{layer: (prefix, rows)}, and the same of modules without a layer"""
+    layers, others = {}, {}
     for line in path.read_text().splitlines():
         words = line.split('#')[0].split()
         if words[:1] in (['layer'], ['objects']):
             current = layers[words[1] + ('_objects' if words[0] == 'objects' else '')] = (words[2], [])
+        elif words[:1] == ['other']:
+            current = others[words[1].lower()] = (words[1], [])
         else:
             current_rows = [row for word in words for row in rows(word)]
             if current_rows:
                 current[1].extend(current_rows)
-    return layers
+    return layers, others
 
 
 def write(layers):
@@ -63,7 +66,25 @@ def write(layers):
         yield '};\n'
 
 
-if __name__ == '__main__':
-    if len(sys.argv) != 3:
+def write_names(modules):
+    """The integers of a record come first, then its floating-point numbers, whose names begin with F_."""
+    for module, (prefix, listed) in modules.items():
+        reals = [name.startswith('F_') for name, _ in listed]
+        if reals != sorted(reals):
+            sys.exit(f'{module}: an integer behind floating-point numbers')
+        yield f'static const char *const {module}_names[] = {{'
+        yield from (f'    "{prefix}_{name}",' for name, _ in listed)
+        yield '};'
+        yield f'enum {{ {module.upper()}_NUMBERS = {reals.count(False)}, {module.upper()}_REALS = {reals.count(True)} }};\n'
+
+
+def main(words):
+    if len(words) not in (2, 3) or words[:-2] not in ([], ['--names']):
         sys.exit(__doc__)
-    pathlib.Path(sys.argv[2]).write_text('\n'.join(write(read(pathlib.Path(sys.argv[1])))) + '\n')
+    layers, others = read(pathlib.Path(words[-2]))
+    lines = write_names(layers | others) if len(words) == 3 else write(layers)
+    pathlib.Path(words[-1]).write_text('\n'.join(lines) + '\n')
+
+
+if __name__ == '__main__':
+    main(sys.argv[1:])

@@ -18,6 +18,8 @@ class Ioseer(MesonPackage):
     variant("sql", default=True, description="Questions in SQL (query, export)")
     variant("postgresql", default=True, description="Catalogues in PostgreSQL (index, jobs)")
     variant("prompt", default=True, when="+sql", description="Editing and history at the prompt of query")
+    variant("darshan", default=True, description="Logs of Darshan (import, export)")
+    variant("bzip2", default=True, when="+darshan", description="Logs of Darshan that bzip2 compressed (import)")
     variant("otf2", default=False, description="Traces for Vampir and the like (export)")
 
     depends_on("c", type="build")
@@ -35,6 +37,8 @@ class Ioseer(MesonPackage):
     depends_on("sqlite@3.38:", when="+sql")
     depends_on("postgresql@14:", when="+postgresql")
     depends_on("libedit", when="+prompt")
+    depends_on("zlib-api", when="+darshan")
+    depends_on("bzip2", when="+bzip2")
     depends_on("otf2@3.0:", when="+otf2")
 
     def meson_args(self):

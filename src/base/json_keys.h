@@ -35,6 +35,7 @@ struct json_member {
 #define m_seconds(name, ns) JSON_MEMBER(name, true, SECONDS, integer, ns)
 #define m_null(name) JSON_MEMBER(name, false, NUMBER, number, 0)
 #define m_bool_if(name, known, value) JSON_MEMBER(name, known, BOOL, number, (bool)(value))
+#define m_bool_if(name, known, value) JSON_MEMBER(name, known, BOOL, number, (bool)(value))
 #define m_number_if(name, known, value) JSON_MEMBER(name, known, NUMBER, number, value)
 #define m_signed_if(name, known, value) JSON_MEMBER(name, known, SIGNED, integer, value)
 #define m_double_if(name, known, value) JSON_MEMBER(name, known, DOUBLE, real, value)

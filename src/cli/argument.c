@@ -5,8 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/err.h"
 #include "base/human.h"
 #include "log/describe.h"
+#include "log/import.h"
 #include "model/file/read.h"
 #include "pack/pack.h"
 
@@ -48,6 +50,12 @@ enum status argument_open_model(struct argument *argument, const char *verb, con
     if (is_model(word)) return read_model(argument, verb, word);
     enum status status = argument_open_log(argument, verb, word);
     if (status != STATUS_OK) return status;
+    if (log_import(argument->log) && !log_import_has_trace(argument->log)) {
+        struct problem problem = {0};
+        log_close(argument->log);
+        problem_set(&problem, ERR_NOTHING, word, "no trace in a Darshan log without DXT: it has counters only");
+        return cli_problem(verb, word, &problem, ERR_NOTHING);
+    }
     int code = model_from_log(&argument->model, argument->log, &options);
     if (code == 0) return STATUS_OK;
     log_close(argument->log);

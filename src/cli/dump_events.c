@@ -75,15 +75,16 @@ static void json_event(struct json_out *json, struct log *log, const struct log_
     const struct log_call *call = event->call;
     json_object(json);
     json_members(json, m_number("id", event->id), m_number_if("parent", event->has_parent, event->parent),
-                 m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid),
-                 m_number("tid", raw->tid), m_text("host", process->host),
+                 m_signed_if("rank", process->has_rank, process->rank), m_number_if("pid", process->pid, process->pid),
+                 m_number_if("tid", raw->tid, raw->tid), m_text("host", process->host),
                  m_text("layer", call_layer_name(call->layer)), m_text("op", call->name),
                  m_text("class", call_class_name(call->class)), m_text("file", event->file ? event->file->name : NULL),
                  m_number_if("offset", raw->has_offset, raw->offset),
                  m_number_if("size", call->traits & CALL_HAS_SIZE, raw->size),
                  m_signed_if("result", raw->has_result, raw->result), m_signed("errno", log_event_errno(event)),
-                 m_number_if("tick", !call_layer_is_below(call->layer), raw->tick), m_seconds("start", event->start_ns),
-                 m_seconds("duration", event->duration_ns), m_bool("collective", log_event_is_collective(event)),
+                 m_number_if("tick", log_event_has_tick(event), raw->tick), m_seconds("start", event->start_ns),
+                 m_seconds("duration", event->duration_ns),
+                 m_bool_if("collective", log_event_knows_collective(event), log_event_is_collective(event)),
                  m_text("line", event->line), m_text("object", event->file ? event->file->object : NULL),
                  m_text("via", describe_event_via(event)));
     json_key(json, "selection");
@@ -115,8 +116,8 @@ static void text_event(struct table *table, struct log *log, const struct log_ev
     table_seconds(table, event->start_ns);
     table_seconds(table, event->duration_ns);
     if (log_world_count(log)) table_number_if(table, event->process->has_rank, (uint64_t)event->process->rank);
-    table_number(table, event->process->pid);
-    table_number(table, raw->tid);
+    table_number_if(table, event->process->pid, event->process->pid);
+    table_number_if(table, raw->tid, raw->tid);
     table_text(table, call_layer_name(event->call->layer));
     table_text(table, event->call->name);
     table_number_if(table, raw->has_offset, raw->offset);

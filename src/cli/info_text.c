@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/table.h"
 #include "log/describe.h"
+#include "log/import.h"
 #include "summary/libraries.h"
 #include "summary/mounts.h"
 #include "summary/mpi_text.h"
@@ -58,6 +59,8 @@ static void add_run(struct table *lines, const struct summary *summary) {
     if (run_ns || job->end_ns) table_append(lines, ", for %s", human_seconds(run_ns).text);
     if (log_is_joined(summary->log)) {
         table_append(lines, ", joined while it ran: what it did before is not in the log");
+    } else if (log_import(summary->log)) {
+        if (!job->complete) table_append(lines, ", until the last moment in it: it did not end in order");
     } else if (!job->has_exit_status) {
         table_append(lines, ", its end was not seen");
     } else if (WIFSIGNALED(status)) {
@@ -96,6 +99,35 @@ static int print_job(const struct summary *summary, FILE *out) {
         table_row(&lines);
     }
     return table_end(&lines);
+}
+
+// --- what it was made from
+
+static void add_module(struct table *table, const struct darshan_part *part) {
+    table_text(table, darshan_module_name((unsigned)part->module).text);
+    table_number(table, part->version);
+    table_number_if(table, part->state != DARSHAN_UNKNOWN, part->records);
+    table_text(table, part->state == DARSHAN_UNKNOWN   ? "skipped: its records are not known"
+                      : part->state == DARSHAN_DAMAGED ? "damaged: records are missing"
+                                                       : "");
+    if (part->is_partial) table_append(table, "%sincomplete: some rank had no room for more", part->state ? "; " : "");
+    if (part->left_out) table_append(table, "; %" PRIu64 " left out: they mix POSIX and stdio", part->left_out);
+    table_row(table);
+}
+
+static int print_import(const struct summary *summary, FILE *out) {
+    static const struct table_column columns[] = {
+        {"MODULE", TABLE_TEXT}, {"VERSION", TABLE_NUMBER}, {"RECORDS", TABLE_NUMBER}, {"", TABLE_NAME}, {0}};
+    const struct log_import *import = log_import(summary->log);
+    if (!import) return 0;
+    fprintf(out, "\nImported   from a log of %s, version ", import->program);
+    human_print_name(out, import->version);
+    fprintf(out, "%s; no communication, no process ids%s\n", import->is_swapped ? ", of the other byte order" : "",
+            log_import_has_trace(summary->log) ? "" : ", no trace: it has no records of DXT");
+    if (!import->module_count) return 0;
+    struct table table = begin_table(out, columns);
+    for (size_t i = 0; i < import->module_count; i++) add_module(&table, &import->modules[i]);
+    return table_end(&table);
 }
 
 // --- hosts
@@ -146,16 +178,17 @@ static void add_process(struct table *table, const struct summary_row *row, bool
     } else if (has_ranks) {
         table_text(table, NULL);
     }
-    table_printf(table, "%" PRIu32, process->pid);
+    table_number_if(table, process->pid, process->pid);
     table_duration(table, row->run_ns);
     table_text(table, row->io_known ? human_seconds(row->io_ns).text : "unknown");
     table_text(table, row->io_known ? human_percent(summary_row_share(row)).text : "unknown");
-    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) table_bytes(table, row->bytes[direction]);
+    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++)
+        table_text(table, row->bytes_known ? human_bytes(row->bytes[direction]).text : "unknown");
     table_text(table, describe_exit(last).text);
     if ((last->exit == EXIT_CLEAN || last->exit == EXIT_UNDERSCORE) && last->exit_value)
         table_append(table, ", status %" PRIu32, last->exit_value);
     table_text(table, command ? command : process->exe);
-    if (process->counts_all) table_append(table, "  [trace: calls that triggers chose]");
+    if (process->counts_all && process->via != VIA_IMPORT) table_append(table, "  [trace: calls that triggers chose]");
     if (process->trace_ended && tells_end)
         table_append(table, "  [trace ended: %s]", describe_loss(process->trace_ended));
     table_row(table);
@@ -192,8 +225,10 @@ static int print_processes(const struct summary *summary, bool all, FILE *out) {
 }
 
 static void add_times(struct table *table, const struct summary_rank *rank) {
-    for (unsigned i = 0; i < RANK_TIMES; i++)
-        table_text(table, i == RANK_RUN || rank->known ? human_seconds(rank->ns[i]).text : "unknown");
+    for (unsigned i = 0; i < RANK_TIMES; i++) {
+        bool is_known = i == RANK_RUN || (rank->known && (i == RANK_IO || rank->comm_known));
+        table_text(table, is_known ? human_seconds(rank->ns[i]).text : "unknown");
+    }
     table_row(table);
 }
 
@@ -574,6 +609,7 @@ static void print_log(const struct summary *summary, FILE *out) {
 
 int info_text(const struct summary *summary, bool all, FILE *out) {
     FORWARD(print_job(summary, out));
+    FORWARD(print_import(summary, out));
     FORWARD(print_hosts(summary, all, out));
     FORWARD(print_processes(summary, all, out));
     FORWARD(print_ranks(summary, all, out));

@@ -34,6 +34,7 @@ enum log_feature { // bits that a reader must know; an unknown one means ERR_VER
     FEATURE_CHOSEN = 1 << 3,   // the counters of a process may contain its events, too (PROCESS_COUNTS_ALL)
     FEATURE_REDUCED = 1 << 4,  // counters may be those of several ranks (RECORD_REDUCTION)
     FEATURE_SHORT = 1 << 5,    // blocks may have short headers; the trailer is short
+    FEATURE_IMPORTED = 1 << 6, // counters are those of another program's log (RECORD_IMPORTED)
 };
 
 struct log_header {

@@ -71,9 +71,13 @@ static bool is_time(unsigned source) {
            counter_is_span(source);
 }
 
+static bool is_real(unsigned source) {
+    return is_time(source) || source == SOURCE_VARIANCE_RANK_TIME || source == SOURCE_VARIANCE_RANK_BYTES;
+}
+
 static struct counters_value list_value(const struct value_row *row, const uint64_t values[SOURCE_END],
                                         const struct counters_ranks *ranks) {
-    struct counters_value value = {.name = row->name, .is_real = true};
+    struct counters_value value = {.name = row->name, .is_real = true, .is_id = row->source == COUNTER_RENAMED_FROM};
     switch (row->source) {
     case SOURCE_VARIANCE_RANK_TIME: value.real = ranks ? ranks->variance_time : 0; break;
     case SOURCE_VARIANCE_RANK_BYTES: value.real = ranks ? ranks->variance_bytes : 0; break;
@@ -100,11 +104,37 @@ static void split_shapes(const struct counters_module *module, uint64_t values[S
     }
 }
 
+// Of counters from elsewhere, -1 means that they are not known.
+static size_t list_imported(const struct module *list, const struct counters_module *module,
+                            struct counters_value out[COUNTERS_MAX_VALUES]) {
+    size_t numbers = 0, reals = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct counters_value value = {.name = list->rows[i].name,
+                                       .is_real = is_real(list->rows[i].source),
+                                       .is_id = list->rows[i].source == COUNTER_RENAMED_FROM};
+        if (value.is_real) {
+            value.real = module->reals[reals++];
+            value.is_unknown = value.real == -1;
+        } else {
+            value.integer = module->numbers[numbers++];
+            value.is_unknown = value.integer == -1 && !value.is_id;
+        }
+        out[i] = value;
+    }
+    return list->count;
+}
+
+static const struct module *list_of(const struct counters_module *module) {
+    static const struct module none = {0};
+    if (module->layer >= LAYER_COUNT) return &none;
+    return module->is_object ? &object_modules[module->layer] : &modules[module->layer];
+}
+
 size_t counters_list(const struct counters *c, const struct counters_module *module,
                      struct counters_value out[COUNTERS_MAX_VALUES]) {
     const struct counters_ranks *ranks = module->ranks;
-    if (module->layer >= LAYER_COUNT) return 0;
-    const struct module *list = module->is_object ? &object_modules[module->layer] : &modules[module->layer];
+    const struct module *list = list_of(module);
+    if (module->numbers) return list_imported(list, module, out);
     uint64_t values[SOURCE_END] = {[SOURCE_MEM_ALIGNMENT] = 8};
     memcpy(values, c->value, sizeof c->value);
     counters_top(&c->strides, &values[SOURCE_STRIDE], &values[SOURCE_STRIDE_COUNT]);
@@ -113,4 +143,49 @@ size_t counters_list(const struct counters *c, const struct counters_module *mod
     if (module->is_object) split_shapes(module, values);
     for (size_t i = 0; i < list->count; i++) out[i] = list_value(&list->rows[i], values, ranks);
     return list->count;
+}
+
+static void add_common(struct counters_common *common, const uint64_t *value, const uint64_t *count) {
+    for (unsigned i = 0; i < COUNTERS_TOP; i++) {
+        if (value[i] && count[i]) counters_common_add(common, value[i], count[i]);
+    }
+}
+
+// Nanoseconds; something that was at the very start is not "never".
+static uint64_t ns_of(double seconds) {
+    const double most = (double)(INT64_MAX / 4);
+    if (!(seconds > 0)) return 0;
+    if (seconds * 1e9 >= most) return INT64_MAX / 4;
+    return seconds * 1e9 < 1 ? 1 : (uint64_t)(seconds * 1e9 + 0.5);
+}
+
+// Sums over ranks that did not know it are below 0, too.
+static uint64_t known_count(const struct counters_value *value) {
+    return value->integer > 0 || value->is_id ? (uint64_t)value->integer : 0;
+}
+
+void counters_from_list(struct counters *c, struct counters_ranks *ranks, const struct counters_module *module) {
+    struct counters_value list[COUNTERS_MAX_VALUES];
+    const struct value_row *rows = list_of(module)->rows;
+    uint64_t values[SOURCE_END] = {0};
+    size_t count = counters_list(NULL, module, list);
+    memset(c, 0, sizeof *c);
+    memset(ranks, 0, sizeof *ranks);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].is_unknown) continue;
+        switch (rows[i].source) {
+        case SOURCE_VARIANCE_RANK_TIME: ranks->variance_time = list[i].real; break;
+        case SOURCE_VARIANCE_RANK_BYTES: ranks->variance_bytes = list[i].real; break;
+        default: values[rows[i].source] = list[i].is_real ? ns_of(list[i].real) : known_count(&list[i]);
+        }
+    }
+    memcpy(c->value, values, sizeof c->value);
+    add_common(&c->sizes, &values[SOURCE_ACCESS], &values[SOURCE_ACCESS_COUNT]);
+    add_common(&c->strides, &values[SOURCE_STRIDE], &values[SOURCE_STRIDE_COUNT]);
+    ranks->fastest.rank = (int64_t)values[SOURCE_FASTEST_RANK];
+    ranks->fastest.bytes = values[SOURCE_FASTEST_RANK_BYTES];
+    ranks->fastest.time = values[SOURCE_FASTEST_RANK_TIME];
+    ranks->slowest.rank = (int64_t)values[SOURCE_SLOWEST_RANK];
+    ranks->slowest.bytes = values[SOURCE_SLOWEST_RANK_BYTES];
+    ranks->slowest.time = values[SOURCE_SLOWEST_RANK_TIME];
 }

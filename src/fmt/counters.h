@@ -291,6 +291,8 @@ void counters_to_ns(struct counters *c, const struct clock_map *clock);
 struct counters_value {
     const char *name; // with the prefix of its module
     bool is_real;
+    bool is_id;      // the integer is a record id, without a sign
+    bool is_unknown; // imported counters only: their log did not know it
     int64_t integer;
     double real; // seconds
 };
@@ -312,6 +314,8 @@ struct counters_module {
     unsigned layer;
     bool is_object;                     // of an object in a file
     const struct counters_ranks *ranks; // NULL for the counters of one rank
+    const int64_t *numbers;             // counters of another log, which are listed as they are: integers, and
+    const double *reals;                // floating-point numbers; NULL: those of `struct counters` are listed
     // The shape with that number; NULL: unknown.
     void (*shape_of)(const void *context, uint32_t number, struct counters_shape *shape);
     const void *context;
@@ -321,6 +325,9 @@ struct counters_module {
 // many there are, 0 for a layer without counters.
 size_t counters_list(const struct counters *c, const struct counters_module *module,
                      struct counters_value out[COUNTERS_MAX_VALUES]);
+
+// The reverse, from module->numbers and module->reals, as far as ioseer counts the same; what is not known is 0.
+void counters_from_list(struct counters *c, struct counters_ranks *ranks, const struct counters_module *module);
 
 // In a chunk of kind CHUNK_COUNTERS; times are clock units.
 struct spill_counters {

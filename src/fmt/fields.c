@@ -40,12 +40,18 @@ void fields_indexed(struct fields_out *out, unsigned key, const uint64_t *values
     }
 }
 
-void fields_bytes(struct fields_out *out, unsigned key, const void *data, size_t len) {
+uint8_t *fields_open_bytes(struct fields_out *out, unsigned key, size_t len) {
     put_varint(out, (uint64_t)key << 1 | 1);
     put_varint(out, len);
-    if (!has_room(out, len)) return;
-    if (len) memcpy(out->at, data, len);
+    if (!has_room(out, len)) return NULL;
+    uint8_t *at = out->at;
     out->at += len;
+    return at;
+}
+
+void fields_bytes(struct fields_out *out, unsigned key, const void *data, size_t len) {
+    uint8_t *at = fields_open_bytes(out, key, len);
+    if (at && len) memcpy(at, data, len);
 }
 
 void fields_string(struct fields_out *out, unsigned key, const char *text) {

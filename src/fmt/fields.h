@@ -29,6 +29,8 @@ void fields_signed(struct fields_out *out, unsigned key, int64_t value);
 // One number per value that is not 0, with its index below 16 in the low four bits.
 void fields_indexed(struct fields_out *out, unsigned key, const uint64_t *values, unsigned count);
 void fields_bytes(struct fields_out *out, unsigned key, const void *data, size_t len);
+// Room for bytes that the caller fills at once; NULL if there is not so much.
+uint8_t *fields_open_bytes(struct fields_out *out, unsigned key, size_t len);
 void fields_string(struct fields_out *out, unsigned key, const char *text);
 void fields_end(struct fields_out *out);
 

@@ -39,6 +39,8 @@ enum record_kind {
     RECORD_HOST = 31,      // log only: how a host's clock was aligned
     RECORD_REDUCTION = 32, // log only: counters of ranks that were added up at MPI_Finalize
     RECORD_CLOCK = 33,     // spill only: messages between first ranks of two hosts, for their clocks
+    RECORD_IMPORT = 34,    // log only: it was made from another program's log
+    RECORD_IMPORTED = 35,  // log only: a record of that, with all its numbers as they were
 };
 
 enum job_key {
@@ -105,7 +107,7 @@ enum process_key {
 };
 
 // How a process was recorded.
-enum process_via { VIA_PRELOAD = 0, VIA_PTRACE = 1, VIA_LINK = 2, VIA_COUNT };
+enum process_via { VIA_PRELOAD = 0, VIA_PTRACE = 1, VIA_LINK = 2, VIA_IMPORT = 3, VIA_COUNT };
 
 // How a process ended, if that was seen.
 enum process_exit {
@@ -449,4 +451,40 @@ enum index_key {
     INDEX_CLASS_NS = 10,
     INDEX_STORED_LEN = 11,
     INDEX_FLAGS = 12, // enum log_block_flag
+};
+
+// What the log was made from. Keys from 5 on are of Darshan's logs.
+enum import_key {
+    IMPORT_PROGRAM = 1, // "Darshan"
+    IMPORT_VERSION = 2, // of its log format, text
+    IMPORT_CODEC = 3,   // how its log was compressed: enum darshan_codec
+    IMPORT_SWAPPED = 4, // 1: written by a machine of the other byte order
+    IMPORT_USER = 5,    // this and the next six: signed, as in its description of the job
+    IMPORT_START_S = 6,
+    IMPORT_START_NS = 7,
+    IMPORT_END_S = 8,
+    IMPORT_END_NS = 9,
+    IMPORT_PROCESSES = 10,
+    IMPORT_JOB = 11,
+    IMPORT_METADATA = 12,  // text
+    IMPORT_COMMAND = 13,   // text
+    IMPORT_MOUNT = 14,     // one field per mount, longest path first: path, a zero byte, type
+    IMPORT_JOB_BYTES = 15, // this and the next: of its regions, compressed
+    IMPORT_NAMES_BYTES = 16,
+    IMPORT_MODULE = 17, // one field per module that has records or is incomplete: varints (darshan/stored.h)
+};
+
+// A record of a module.
+enum imported_key {
+    IMPORTED_MODULE = 1, // enum darshan_module_id
+    IMPORTED_VERSION = 2,
+    IMPORTED_RANK = 3,      // signed; -1: of all ranks together
+    IMPORTED_RECORD = 4,    // its id
+    IMPORTED_FILE = 5,      // the log's number; absent: the record is not of a file that ioseer knows
+    IMPORTED_NAME = 6,      // without a file: name of the record; absent: it has none
+    IMPORTED_NUMBERS = 7,   // bytes: varints, folded
+    IMPORTED_REALS = 8,     // bytes: 8 for each, little-endian
+    IMPORTED_OF_FILE = 9,   // record id of the file that has the object
+    IMPORTED_MORE = 10,     // bytes: varints, folded; what it means depends on the module
+    IMPORTED_NAMELESS = 11, // 1: the name of the file was made up
 };

@@ -10,6 +10,7 @@ struct human describe_exit(const struct log_process *process) {
         [EXIT_EXEC] = "exec",        [EXIT_SIGNAL] = "signal", [EXIT_RUNNING] = "running"};
     struct human words;
     const char *text = texts[process->exit < sizeof texts / sizeof *texts ? process->exit : EXIT_UNKNOWN];
+    if (process->via == VIA_IMPORT && process->exit == EXIT_UNKNOWN) text = "unknown"; // nobody looked
     int len = snprintf(words.text, sizeof words.text, "%s", text);
     if (process->exit == EXIT_SIGNAL)
         snprintf(words.text + len, sizeof words.text - (size_t)len, " %" PRIu32, process->exit_value);
@@ -42,7 +43,7 @@ const char *describe_loss(unsigned reason) {
 }
 
 const char *describe_via(enum process_via via) {
-    static const char *const texts[VIA_COUNT] = {"preload", "ptrace", "link"};
+    static const char *const texts[VIA_COUNT] = {"preload", "ptrace", "link", "import"};
     return via < VIA_COUNT ? texts[via] : NULL;
 }
 

@@ -120,6 +120,15 @@ static inline bool log_event_is_collective(const struct log_event *event) {
     return event->call->traits & CALL_COLLECTIVE || event->raw.attribute_mask & 1u << ATTRIBUTE_COLLECTIVE;
 }
 
+// What an imported trace does not say: the tick, and whether a call of MPI-IO was collective.
+static inline bool log_event_has_tick(const struct log_event *event) {
+    return !call_layer_is_below(event->call->layer) && event->process->via != VIA_IMPORT;
+}
+
+static inline bool log_event_knows_collective(const struct log_event *event) {
+    return event->process->via != VIA_IMPORT || event->call->layer != LAYER_MPIIO;
+}
+
 // Whether another call made the call, also one above MPI-IO; `parent` says which.
 static inline bool log_event_is_inside(const struct log_event *event) { return event->has_parent || event->in_above; }
 

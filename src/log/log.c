@@ -199,7 +199,8 @@ void log_close(struct log *log) {
                               &log->mapped,
                               &log->aggregates,
                               &log->servers,
-                              &log->below};
+                              &log->below,
+                              &log->imported};
     struct lookup *lookups[] = {
         &log->process_by_id,    &log->file_by_id,        &log->stream_by_id,           &log->stream_by_local,
         &log->file_by_local,    &log->callsite_by_id,    &log->communicator_by_number, &log->datatype_by_id,

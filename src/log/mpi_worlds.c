@@ -73,6 +73,7 @@ static int compare_starts(const void *a, const void *b) {
 // existed when the child began.
 static const struct log_process *lookup_parent(const struct search *search, const struct log_process *child) {
     const struct log_process *parent = NULL;
+    if (!child->ppid) return NULL; // not known
     size_t low = 0, high = search->log->processes.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;

@@ -8,7 +8,8 @@
 #include "base/lookup.h"
 #include "fmt/fields.h"
 #include "fmt/stream.h"
-#include "log/log.h"
+#include "log/import.h"
+#include "log/stats.h"
 
 enum {
     LOG_MAX_RECORD_BYTES = 1 << 30, // of all records together; more means damage
@@ -69,6 +70,15 @@ struct counters_row {
     size_t len;
 };
 
+struct imported_row { // a RECORD_IMPORTED record as stored
+    unsigned module;
+    uint32_t number; // position in the log
+    uint32_t file;
+    int64_t rank;
+    const uint8_t *body;
+    size_t len;
+};
+
 struct log {
     int fd;
     uint64_t size;
@@ -115,7 +125,10 @@ struct log {
     struct table callsites;
     struct table counters;   // sorted by process once the log is open; those of several ranks, without one, come first
     struct table reductions; // struct log_reduction
-    uint32_t last_file;      // number of the file record before, in the same block
+    struct log_import import;
+    bool is_import;
+    struct table imported; // struct imported_row, once the log is open by module
+    uint32_t last_file;    // number of the file record before, in the same block
 
     struct lookup process_by_id; // each lookup returns indices of a table above
     struct lookup file_by_id;
@@ -170,11 +183,19 @@ int log_parse_datatype(struct log *log, struct fields_in body);
 int log_parse_hints(struct log *log, struct fields_in body);
 int log_parse_selection(struct log *log, struct fields_in body);
 int log_parse_dataset(struct log *log, struct fields_in body);
+// How many fields of bytes a body has under a key.
+size_t log_count_fields(struct fields_in body, unsigned key);
 // All words of a key.
 int log_parse_words(struct log *log, struct fields_in body, unsigned key, struct log_strings *words);
 int log_parse_stack(struct log *log, struct fields_in body);
 int log_parse_server(struct log *log, struct fields_in body);
 int log_parse_below(struct log *log, struct fields_in body);
+int log_parse_import(struct log *log, struct fields_in body);
+int log_parse_imported(struct log *log, struct fields_in body);
+void log_sort_imported(struct log *log);
+// The records of an imported log as those of log_stats, in its order, or `by_file`: by layer, file and rank.
+int log_imported_stats(struct log *log, const struct log_filter *filter, bool by_file, log_stats_callback *callback,
+                       void *context);
 
 // Turns numbers into pointers, after all records are read.
 int log_link(struct log *log);

@@ -159,8 +159,7 @@ static uint64_t record_id(const struct field *name, const struct field *object) 
     return object->key ? XXH64(object->data, object->len, id) : id;
 }
 
-// How many fields of bytes a body has under a key.
-static size_t count_fields(struct fields_in body, unsigned key) {
+size_t log_count_fields(struct fields_in body, unsigned key) {
     struct field field;
     size_t count = 0;
     while (fields_next(&body, &field) > 0) count += field.key == key && field.is_bytes;
@@ -168,7 +167,7 @@ static size_t count_fields(struct fields_in body, unsigned key) {
 }
 
 static int parse_stripes(struct log *log, struct fields_in body, struct log_file *file) {
-    size_t count = count_fields(body, FILE_STRIPE);
+    size_t count = log_count_fields(body, FILE_STRIPE);
     if (!count) return 0;
     struct stripe *stripe = arena_alloc(&log->arena, count * sizeof *stripe);
     struct field field;
@@ -374,7 +373,7 @@ static int parse_device(struct log *log, struct fields_in body) {
 }
 
 static int parse_operations(struct log *log, struct fields_in body, struct log_mount *mount) {
-    size_t count = count_fields(body, MOUNT_NFS_OPERATION);
+    size_t count = log_count_fields(body, MOUNT_NFS_OPERATION);
     struct nfs_operation *operation = arena_alloc(&log->arena, (count + 1) * sizeof *operation);
     struct field field;
     RETURN_IF(!operation, -ENOMEM);
@@ -454,6 +453,8 @@ static int parse_record(struct log *log, unsigned kind, struct fields_in body) {
     case RECORD_REDUCTION: return parse_reduction(log, body);
     case RECORD_STREAM: return parse_stream(log, body);
     case RECORD_SETTING: return parse_setting(log, body);
+    case RECORD_IMPORT: return log_parse_import(log, body);
+    case RECORD_IMPORTED: return log_parse_imported(log, body);
     default: return 0; // from a newer writer
     }
 }
@@ -608,6 +609,7 @@ int log_link(struct log *log) {
     FORWARD(link_locals(&log->process_selections, &log->selection_by_id, &log->selection_by_local));
     FORWARD(link_locals(&log->process_datasets, &log->dataset_by_id, &log->dataset_by_local));
     FORWARD(link_objects(log));
+    log_sort_imported(log);
     link_mapped(log);
     link_aggregates(log);
     FORWARD(log_assign_worlds(log));

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/varint.h"
+#include "log/private.h"
 #include "log/record_store.h"
 #include "log/stats_slot.h"
 
@@ -176,6 +177,7 @@ static int hand_on_all(const struct reduction *reduction, bool apart) {
 
 int log_reduce(struct log *log, const struct log_filter *filter, bool apart, log_stats_callback *callback,
                void *context) {
+    if (log->is_import) return log_imported_stats(log, filter, true, callback, context);
     struct reduction reduction = {.log = log, .value_budget = VALUE_BUDGET, .callback = callback, .context = context};
     int code = log_stats_visit(
         &(struct log_stats_request){.log = log, .filter = filter, .slot_callback = store, .context = &reduction});

@@ -584,6 +584,7 @@ static bool wants_ranks(const struct log_filter *filter, const struct log_stats_
 
 int log_stats_added_up(struct log *log, const struct log_filter *filter, log_stats_callback *callback, void *context) {
     const struct counters_row *rows = log->counters.item;
+    if (log->is_import) return log_imported_stats(log, filter, false, callback, context);
     for (size_t i = 0; i < log->counters.count && !rows[i].process; i++) {
         struct log_stats_record record = {0};
         if (!read_added_up(log, &rows[i], &record) || !wants_ranks(filter, &record)) continue;
@@ -623,6 +624,8 @@ struct counters_module log_stats_module(const struct log *log, const struct log_
     return (struct counters_module){.layer = record->layer,
                                     .is_object = record->file && record->file->object,
                                     .ranks = record->is_reduced ? &record->ranks : NULL,
+                                    .numbers = record->imported ? record->imported->number : NULL,
+                                    .reals = record->imported ? record->imported->real : NULL,
                                     .shape_of = shape_of,
                                     .context = log};
 }

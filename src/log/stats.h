@@ -2,6 +2,7 @@
 // triggers chose what is in the trace, the recorder counted everything.
 #pragma once
 
+#include "darshan/record.h"
 #include "fmt/counters.h"
 #include "log/visit.h"
 
@@ -14,8 +15,9 @@ struct log_stats_record {
     const struct log_file *file;
     struct counters counters; // times in ns since the job's start
     bool is_reduced;
-    struct counters_ranks ranks; // for reduced records
-    bool is_added_up;            // the recorder did it: the log does not have the counters of each rank
+    struct counters_ranks ranks;           // for reduced records
+    bool is_added_up;                      // the recorder did it: the log does not have the counters of each rank
+    const struct darshan_record *imported; // whose counters these are, as far as ioseer has them; NULL: recorded
 };
 
 // Receives one record. A negative return value stops the reading and is returned to the caller.

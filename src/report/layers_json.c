@@ -14,7 +14,8 @@
 static int64_t not_negative(int64_t ns) { return ns > 0 ? ns : 0; }
 
 static void who_json(const struct log_process *process, struct json_out *json) {
-    json_members(json, m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid));
+    json_members(json, m_signed_if("rank", process->has_rank, process->rank),
+                 m_number_if("pid", process->pid, process->pid));
 }
 
 // --- processes

@@ -104,8 +104,8 @@ int page_gather(struct page *page, const struct summary_source *source) {
         summary_begin(&page->summary, source, files_add_record, &page->collect.files, consumer + COLLECT_CONSUMERS));
     FORWARD(log_visit(&(struct log_visit){
         .log = source->log, .consumer = consumer, .consumers = COLLECT_CONSUMERS + SUMMARY_CONSUMERS}));
+    FORWARD(summary_finish(&page->summary)); // gives the files their counters
     FORWARD(collect_finish(&page->collect));
-    FORWARD(summary_finish(&page->summary));
     FORWARD(make_model(page));
     page->collect.facts->collectives = &page->summary.collectives.in;
     page->collect.facts->tree = &page->summary.tree;

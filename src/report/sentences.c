@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/human.h"
 #include "base/scoped.h"
+#include "log/import.h"
 #include "report/page.h"
 #include "summary/libraries.h"
 
@@ -87,6 +88,8 @@ static int add_end(struct page *page) {
     if (log_is_joined(page->source.log))
         return text_list_add(&page->sentences,
                              "The recording began while the program ran: what it did before is not in the log.");
+    if (log_import(page->source.log))
+        return job->complete ? 0 : text_list_add(&page->sentences, "The program did not end in order.");
     if (!job->has_exit_status) return text_list_add(&page->sentences, "The end of the command was not seen.");
     if (WIFSIGNALED(status))
         return text_list_add(&page->sentences, "The command was killed by signal %d (%s).", WTERMSIG(status),
@@ -103,6 +106,9 @@ static int add_bytes(struct page *page) {
     struct human calls = human_count(totals->calls, "call");
     if (!totals->calls) return 0;
     if (!bytes) return text_list_add(&page->sentences, "The job made %s, which moved no data.", calls.text);
+    if (!page->collect.transfers.ns) // without a trace
+        return text_list_add(&page->sentences, "The job made %s, read %s and wrote %s.", calls.text,
+                             human_bytes(totals->bytes[0]).text, human_bytes(totals->bytes[1]).text);
     return text_list_add(
         &page->sentences, "The job made %s, read %s and wrote %s, at %s while any transfer was in progress (%s).",
         calls.text, human_bytes(totals->bytes[0]).text, human_bytes(totals->bytes[1]).text,
@@ -222,12 +228,36 @@ static int add_counted(struct text_list *texts, const struct counted *counted, s
     return 0;
 }
 
+static int add_import(struct page *page) {
+    const struct log_import *import = log_import(page->source.log);
+    if (!import) return 0;
+    FORWARD(
+        text_list_add(&page->not_captured,
+                      log_import_has_trace(page->source.log)
+                          ? "This is a log of %s. Its trace has reads and writes only: no opens and other calls, no "
+                            "communication, and no order of calls between processes but their times."
+                          : "This is a log of %s without a trace (DXT): there are counters, but no timeline, no "
+                            "phases and no single calls.",
+                      import->program));
+    for (size_t i = 0; i < import->module_count; i++) {
+        const struct darshan_part *part = &import->modules[i];
+        const char *what = part->state == DARSHAN_UNKNOWN   ? "cannot be read"
+                           : part->state == DARSHAN_DAMAGED ? "are damaged and not complete"
+                           : part->is_partial               ? "are not complete: some rank had no room for more"
+                                                            : NULL;
+        if (what)
+            FORWARD(text_list_add(&page->not_captured, "Its records of %s %s.",
+                                  darshan_module_name((unsigned)part->module).text, what));
+    }
+    return 0;
+}
+
 static int add_losses(struct page *page) {
     const struct log *log = page->source.log;
     uint64_t ended = 0, chosen = 0;
     for (size_t i = 0; i < log_process_count(log); i++) {
         ended += log_process_at(log, i)->trace_ended != LOSS_NONE;
-        chosen += log_process_at(log, i)->counts_all;
+        chosen += log_process_at(log, i)->counts_all && log_process_at(log, i)->via != VIA_IMPORT;
     }
     const struct counted losses[] = {
         {page->summary.lost_events, "event", "%s were lost; the section about the job says why."},
@@ -239,6 +269,7 @@ static int add_losses(struct page *page) {
          "Memory accesses to mapped files (mmap) are not seen, or not all: the program made %s."},
         {page->summary.coverage.raw_rings, "ring", "io_uring without liburing is not seen: the program made %s."},
     };
+    FORWARD(add_import(page));
     FORWARD(add_counted(&page->not_captured, losses, sizeof losses / sizeof losses[0]));
     if (log_job(log)->only)
         FORWARD(text_list_add(&page->not_captured,

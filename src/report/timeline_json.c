@@ -39,8 +39,8 @@ static void row_json(const struct timeline_row *row, unsigned number_in_process,
     snprintf(name, sizeof name, "%.64s %lld%s", process->has_rank ? "rank" : program_name(process),
              (long long)(process->has_rank ? process->rank : process->pid), thread);
     json_object_of(json, m_number("id", id), m_signed_if("rank", process->has_rank, process->rank),
-                   m_number("pid", process->pid), m_signed_if("tid", row->tid, row->tid), m_text("host", process->host),
-                   m_text("name", name), m_seconds("seconds", row->busy_ns));
+                   m_number_if("pid", process->pid, process->pid), m_signed_if("tid", row->tid, row->tid),
+                   m_text("host", process->host), m_text("name", name), m_seconds("seconds", row->busy_ns));
 }
 
 // Writes the threads in order and returns the index of each.

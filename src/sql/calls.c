@@ -100,7 +100,7 @@ static struct sql_value value_of(const struct log_event *event, const struct sta
     case CALLS_PARENT: return sql_if(event->has_parent, sql_number(event->parent));
     case CALLS_TOP: return sql_if(place->is_caused, sql_number(place->top));
     case CALLS_RANK: return sql_if(event->process->has_rank, sql_integer(event->process->rank));
-    case CALLS_PID: return sql_integer(event->process->pid);
+    case CALLS_PID: return sql_if(event->process->pid, sql_integer(event->process->pid));
     case CALLS_CALL: return sql_if(place->number >= 0, sql_integer(place->number));
     case CALLS_PART: return sql_if(place->part >= 0, sql_integer(place->part));
     case CALLS_DEPTH: return sql_integer(place->depth);

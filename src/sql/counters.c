@@ -38,7 +38,7 @@ struct counter_record {
 struct counter_row {
     const char *name;
     uint32_t record;
-    bool is_real;
+    bool is_real, is_unknown;
     union {
         int64_t integer;
         double real;
@@ -64,7 +64,10 @@ static int add_record(const struct log_stats_record *record, void *context) {
                                   .has_rank = record->has_rank,
                                   .layer = (uint8_t)record->layer};
     for (size_t i = 0; i < count; i++) {
-        struct counter_row row = {.name = value[i].name, .record = (uint32_t)all->records, .is_real = value[i].is_real};
+        struct counter_row row = {.name = value[i].name,
+                                  .record = (uint32_t)all->records,
+                                  .is_real = value[i].is_real,
+                                  .is_unknown = value[i].is_unknown};
         if (row.is_real)
             row.real = value[i].real;
         else
@@ -107,7 +110,8 @@ static struct sql_value value_of(const struct counter_rows *all, const struct co
     case COUNTER_ROW_FILE: return sql_text(record->file ? record->file->name : NULL);
     case COUNTER_ROW_OBJECT: return sql_text(record->file ? record->file->object : NULL);
     case COUNTER_ROW_COUNTER: return sql_text(row->name);
-    case COUNTER_ROW_VALUE: return row->is_real ? sql_real(row->real) : sql_integer(row->integer);
+    case COUNTER_ROW_VALUE:
+        return sql_if(!row->is_unknown, row->is_real ? sql_real(row->real) : sql_integer(row->integer));
     }
     return SQL_NULL_VALUE;
 }

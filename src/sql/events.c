@@ -59,14 +59,15 @@ static const struct sql_column columns[] = {
     [EVENT_ROW_RESULT] = {"result", SQL_INTEGER, "bytes moved, or what the call returned"},
     [EVENT_ROW_ERRNO] = {"errno", SQL_INTEGER, "0, or the error"},
     [EVENT_ROW_ERROR] = {"error", SQL_TEXT, "its name: ENOENT, MPI_ERR_NO_SUCH_FILE ..."},
-    [EVENT_ROW_TICK] = {"tick", SQL_INTEGER, "MPI calls that the process had begun; NULL below the system call"},
+    [EVENT_ROW_TICK] = {"tick", SQL_INTEGER,
+                        "MPI calls that the process had begun; NULL below the system call and in imported logs"},
     [EVENT_ROW_START] = {"start", SQL_REAL, "seconds since the job's start"},
     [EVENT_ROW_DURATION] = {"duration", SQL_REAL, "seconds; of an asynchronous call until it was seen to be complete"},
     [EVENT_ROW_CALL_TIME] = {"call_time", SQL_REAL, "seconds inside the call; NULL unless it is asynchronous"},
     [EVENT_ROW_COLLECTIVE] = {"collective", SQL_INTEGER, "1 if all processes make the call together, else 0"},
     [EVENT_ROW_LINE] = {"line", SQL_TEXT, "source line of the caller (record --callsites)"},
     [EVENT_ROW_OBJECT] = {"object", SQL_TEXT, "dataset, variable ... in the file"},
-    [EVENT_ROW_VIA] = {"via", SQL_TEXT, "how the call was seen: preload, ptrace, link, probe"},
+    [EVENT_ROW_VIA] = {"via", SQL_TEXT, "how the call was seen: preload, ptrace, link, import, probe"},
     [EVENT_ROW_SERVER] = {"server", SQL_INTEGER, "number of the stack's server, of calls to it and in it"},
     [EVENT_ROW_HANDLE] = {"handle", SQL_INTEGER, "which open of the process the call used"},
     [EVENT_ROW_FILE2] = {"file2", SQL_TEXT, "target of a rename or link"},
@@ -508,7 +509,8 @@ static struct sql_value rare_value(const struct log_event *event, enum event_col
     switch (column) {
     case EVENT_ROW_ERROR: return sql_text(event->raw.error ? describe_error(event) : NULL);
     case EVENT_ROW_CALL_TIME: return sql_if(event->call->traits & CALL_ASYNC, sql_seconds(log_event_call_ns(event)));
-    case EVENT_ROW_COLLECTIVE: return sql_integer(log_event_is_collective(event));
+    case EVENT_ROW_COLLECTIVE:
+        return sql_if(log_event_knows_collective(event), sql_integer(log_event_is_collective(event)));
     case EVENT_ROW_LINE: return sql_text(event->line);
     case EVENT_ROW_OBJECT: return sql_text(event->file ? event->file->object : NULL);
     case EVENT_ROW_VIA: return sql_text(describe_event_via(event));
@@ -530,8 +532,8 @@ static struct sql_value value_of(const struct log_event *event, enum event_colum
     case EVENT_ROW_ID: return sql_number(event->id);
     case EVENT_ROW_PARENT: return sql_if(event->has_parent, sql_number(event->parent));
     case EVENT_ROW_RANK: return sql_if(process->has_rank, sql_integer(process->rank));
-    case EVENT_ROW_PID: return sql_integer(process->pid);
-    case EVENT_ROW_TID: return sql_integer(raw->tid);
+    case EVENT_ROW_PID: return sql_if(process->pid, sql_integer(process->pid));
+    case EVENT_ROW_TID: return sql_if(raw->tid, sql_integer(raw->tid));
     case EVENT_ROW_HOST: return sql_text(process->host);
     case EVENT_ROW_LAYER: return sql_text(call_layer_name(event->call->layer));
     case EVENT_ROW_OP: return sql_text(event->call->name);
@@ -541,7 +543,7 @@ static struct sql_value value_of(const struct log_event *event, enum event_colum
     case EVENT_ROW_SIZE: return sql_if(event->call->traits & CALL_HAS_SIZE, sql_number(raw->size));
     case EVENT_ROW_RESULT: return sql_if(raw->has_result, sql_integer(raw->result));
     case EVENT_ROW_ERRNO: return sql_integer(raw->error ? log_event_errno(event) : 0);
-    case EVENT_ROW_TICK: return sql_if(!call_layer_is_below(event->call->layer), sql_number(raw->tick));
+    case EVENT_ROW_TICK: return sql_if(log_event_has_tick(event), sql_number(raw->tick));
     case EVENT_ROW_START: return sql_seconds(event->start_ns);
     case EVENT_ROW_DURATION: return sql_seconds(event->duration_ns);
     default: return rare_value(event, column);

@@ -131,7 +131,7 @@ static struct sql_value value_of(const struct layers_row *row, enum layers_colum
     const struct stack_share *share = &row->share;
     switch (column) {
     case LAYERS_RANK: return sql_if(top->process->has_rank, sql_integer(top->process->rank));
-    case LAYERS_PID: return sql_integer(top->process->pid);
+    case LAYERS_PID: return sql_if(top->process->pid, sql_integer(top->process->pid));
     case LAYERS_CALL: return sql_if(top->of.number >= 0, sql_integer(top->of.number));
     case LAYERS_TOP: return sql_if(top->of.is_caused, sql_number(top->of.top));
     case LAYERS_OP: return sql_text(top->call->name);

@@ -47,7 +47,7 @@ static const struct sql_column columns[] = {
     [PROCESS_ROW_END] = {"end", SQL_REAL, "seconds since the job's start"},
     [PROCESS_ROW_CPUS] = {"cpus", SQL_INTEGER, "processors that it may run on"},
     [PROCESS_ROW_CPU_WAIT] = {"cpu_wait", SQL_REAL, "seconds in which its main thread waited for a processor"},
-    [PROCESS_ROW_VIA] = {"via", SQL_TEXT, "how it was recorded: preload, ptrace, link"},
+    [PROCESS_ROW_VIA] = {"via", SQL_TEXT, "how it was recorded: preload, ptrace, link, import"},
     [PROCESS_ROW_RUN_TIME] = {"run_time", SQL_REAL, "seconds", .has_pass = true},
     [PROCESS_ROW_IO_TIME] = {"io_time", SQL_REAL, "seconds with a call of the program under way", .has_pass = true},
     [PROCESS_ROW_CALLS] = {"calls", SQL_INTEGER, "that the program made itself", .has_pass = true},
@@ -105,9 +105,9 @@ static struct sql_value sum_of(const struct summary *summary, const struct log_p
     switch (column) {
     case PROCESS_ROW_RUN_TIME: return sql_seconds(row.run_ns);
     case PROCESS_ROW_IO_TIME: return sql_if(row.io_known, sql_seconds(row.io_ns));
-    case PROCESS_ROW_CALLS: return sql_number(row.calls);
-    case PROCESS_ROW_BYTES_READ: return sql_number(row.bytes[DIRECTION_READ]);
-    default: return sql_number(row.bytes[DIRECTION_WRITE]);
+    case PROCESS_ROW_CALLS: return sql_if(row.bytes_known, sql_number(row.calls));
+    case PROCESS_ROW_BYTES_READ: return sql_if(row.bytes_known, sql_number(row.bytes[DIRECTION_READ]));
+    default: return sql_if(row.bytes_known, sql_number(row.bytes[DIRECTION_WRITE]));
     }
 }
 
@@ -119,8 +119,8 @@ static struct sql_value value_of(const struct process_rows *rows, const struct l
                                  enum process_column column) {
     switch (column) {
     case PROCESS_ROW_RANK: return sql_if(process->has_rank, sql_integer(process->rank));
-    case PROCESS_ROW_PID: return sql_integer(process->pid);
-    case PROCESS_ROW_PPID: return sql_integer(process->ppid);
+    case PROCESS_ROW_PID: return sql_if(process->pid, sql_integer(process->pid));
+    case PROCESS_ROW_PPID: return sql_if(process->via != VIA_IMPORT, sql_integer(process->ppid));
     case PROCESS_ROW_HOST: return sql_text(process->host);
     case PROCESS_ROW_WORLD: return sql_if(process->has_rank, sql_integer(process->world));
     case PROCESS_ROW_LOCAL_RANK: return sql_if(process->local_rank >= 0, sql_integer(process->local_rank));
@@ -128,7 +128,7 @@ static struct sql_value value_of(const struct process_rows *rows, const struct l
     case PROCESS_ROW_EXE: return sql_text(process->exe);
     case PROCESS_ROW_COMMAND: return sql_text(rows->command[process->index]);
     case PROCESS_ROW_LAUNCHER: return sql_integer(process->is_launcher);
-    case PROCESS_ROW_EXIT: return sql_text(rows->exit[process->index]);
+    case PROCESS_ROW_EXIT: return sql_if(process->via != VIA_IMPORT, sql_text(rows->exit[process->index]));
     case PROCESS_ROW_EXIT_STATUS: return sql_if(has_status(process), sql_integer(process->exit_value));
     case PROCESS_ROW_START: return sql_seconds(process->start_ns);
     case PROCESS_ROW_END: return sql_if(process->has_end, sql_seconds(process->end_ns));

@@ -233,8 +233,9 @@ void collectives_json(const struct collectives *all, const struct mpi_files *fil
         const struct log_process *process = all->late[i];
         const struct collective_process *own = &all->in.process[process->index];
         json_object_of(json, m_signed_if("rank", process->has_rank, process->rank),
-                       m_number_if("world", process->has_rank, process->world), m_number("pid", process->pid),
-                       m_number("calls", own->calls), m_number("last", own->last), m_seconds("seconds", own->late_ns));
+                       m_number_if("world", process->has_rank, process->world),
+                       m_number_if("pid", process->pid, process->pid), m_number("calls", own->calls),
+                       m_number("last", own->last), m_seconds("seconds", own->late_ns));
     }
     json_close(json);
     json_close(json);

@@ -5,6 +5,7 @@
 
 #include "base/json_keys.h"
 #include "log/describe.h"
+#include "log/import.h"
 #include "summary/libraries.h"
 #include "summary/mounts.h"
 #include "summary/mpi_text.h"
@@ -41,6 +42,31 @@ static void write_job(struct json_out *json, const struct summary *summary, size
     json_close(json);
 }
 
+static void write_import(struct json_out *json, const struct log *log) {
+    static const char *const states[] = {"read", "unknown", "damaged"};
+    const struct log_import *import = log_import(log);
+    json_key(json, "import");
+    if (!import) {
+        json_null(json);
+        return;
+    }
+    json_object(json);
+    json_members(json, m_text("program", import->program), m_text("version", import->version),
+                 m_bool("swapped", import->is_swapped), m_bool("trace", log_import_has_trace(log)),
+                 m_text("metadata", import->job.metadata));
+    key_array(json, "modules");
+    for (size_t i = 0; i < import->module_count; i++) {
+        const struct darshan_part *part = &import->modules[i];
+        bool is_known = part->state != DARSHAN_UNKNOWN;
+        json_object_of(json, m_text("name", darshan_module_name((unsigned)part->module).text),
+                       m_number("version", part->version), m_number_if("records", is_known, part->records),
+                       m_text("state", part->state < sizeof states / sizeof *states ? states[part->state] : NULL),
+                       m_bool("partial", part->is_partial), m_number("left_out", part->left_out));
+    }
+    json_close(json);
+    json_close(json);
+}
+
 // The log has only the names of most variables.
 static void write_settings(struct json_out *json, const struct log *log) {
     key_array(json, "settings");
@@ -53,9 +79,14 @@ static void write_settings(struct json_out *json, const struct log *log) {
 
 static void key_row(struct json_out *json, const struct summary_row *row) {
     json_members(json, m_text("program", summary_program(row->process)), m_seconds("run_time", row->run_ns),
-                 m_seconds_if("io_time", row->io_known, row->io_ns), m_number("bytes_read", row->bytes[DIRECTION_READ]),
-                 m_number("bytes_written", row->bytes[DIRECTION_WRITE]), m_number("calls", row->calls));
+                 m_seconds_if("io_time", row->io_known, row->io_ns),
+                 m_number_if("bytes_read", row->bytes_known, row->bytes[DIRECTION_READ]),
+                 m_number_if("bytes_written", row->bytes_known, row->bytes[DIRECTION_WRITE]),
+                 m_number_if("calls", row->bytes_known, row->calls));
 }
+
+// Whether it was looked for.
+static bool knows_end(const struct log_process *process) { return process->via != VIA_IMPORT; }
 
 static bool has_status(const struct log_process *process) {
     return process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE;
@@ -67,10 +98,11 @@ static void write_process(struct json_out *json, const struct summary *summary, 
     struct summary_row row = {0};
     summary_row_add(summary, &row, process);
     json_object(json);
-    json_members(json, m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid),
-                 m_text("host", process->host), m_text("exit", describe_exit(process).text),
-                 m_signed_if("exit_status", has_status(process), process->exit_value), m_number("ppid", process->ppid),
-                 m_text("exe", process->exe));
+    json_members(json, m_signed_if("rank", process->has_rank, process->rank),
+                 m_number_if("pid", process->pid, process->pid), m_text("host", process->host),
+                 m_text("exit", knows_end(process) ? describe_exit(process).text : NULL),
+                 m_signed_if("exit_status", has_status(process), process->exit_value),
+                 m_number_if("ppid", process->via != VIA_IMPORT, process->ppid), m_text("exe", process->exe));
     key_words(json, "command", &process->args, most);
     json_members(json, m_number_if("world", process->has_rank, process->world),
                  m_signed_if("local_rank", process->local_rank >= 0, process->local_rank),
@@ -87,8 +119,9 @@ static void write_process(struct json_out *json, const struct summary *summary, 
 static void write_row(struct json_out *json, const struct summary_row *row, size_t most) {
     const struct log_process *process = row->process;
     json_object(json);
-    json_members(json, m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid),
-                 m_text("host", process->host), m_text("exit", describe_exit(row->last).text),
+    json_members(json, m_signed_if("rank", process->has_rank, process->rank),
+                 m_number_if("pid", process->pid, process->pid), m_text("host", process->host),
+                 m_text("exit", knows_end(row->last) ? describe_exit(row->last).text : NULL),
                  m_signed_if("exit_status", has_status(row->last), row->last->exit_value),
                  m_number("images", row->images), m_bool("launcher", process->is_launcher));
     key_row(json, row);
@@ -108,9 +141,11 @@ static void write_worlds(struct json_out *json, const struct log *log) {
 
 static void write_rank(struct json_out *json, const struct summary_rank *rank) {
     json_object_of(json, m_signed("rank", rank->process->rank), m_number("world", rank->process->world),
-                   m_number("pid", rank->process->pid), m_seconds_if("io", rank->known, rank->ns[RANK_IO]),
-                   m_seconds_if("communication", rank->known, rank->ns[RANK_COMMUNICATION]),
-                   m_seconds_if("rest", rank->known, rank->ns[RANK_REST]), m_seconds("run", rank->ns[RANK_RUN]));
+                   m_number_if("pid", rank->process->pid, rank->process->pid),
+                   m_seconds_if("io", rank->known, rank->ns[RANK_IO]),
+                   m_seconds_if("communication", rank->comm_known, rank->ns[RANK_COMMUNICATION]),
+                   m_seconds_if("rest", rank->known && rank->comm_known, rank->ns[RANK_REST]),
+                   m_seconds("run", rank->ns[RANK_RUN]));
 }
 
 // --- files
@@ -181,8 +216,13 @@ void summary_key_counters(struct json_out *json, const struct counters *counters
     size_t count = counters_list(counters, module, value);
     key_object(json, "counters");
     for (size_t i = 0; i < count; i++) {
-        if (value[i].is_real) {
+        if (value[i].is_unknown) {
+            json_key(json, value[i].name);
+            json_null(json);
+        } else if (value[i].is_real) {
             key_double(json, value[i].name, value[i].real);
+        } else if (value[i].is_id) {
+            key_number(json, value[i].name, (uint64_t)value[i].integer);
         } else {
             key_signed(json, value[i].name, value[i].integer);
         }
@@ -319,6 +359,7 @@ int summary_json(const struct summary *summary, struct json_out *json, size_t mo
     const struct log *log = summary->log;
     json_object(json);
     write_job(json, summary, most);
+    write_import(json, log);
     write_settings(json, log);
     key_array(json, "processes");
     for (size_t i = 0; i < log_process_count(log) && i < most; i++)

@@ -28,7 +28,7 @@ void summary_job_add(struct summary *summary, const struct log_event *event) {
 static void add_time(struct summary_process *process, const struct log_event *event) {
     int64_t end_ns = event->start_ns + event->duration_ns;
     if (end_ns > process->last_end_ns) process->last_end_ns = end_ns;
-    if (event->has_parent) return;
+    if (event->has_parent || event->process->via == VIA_IMPORT) return; // the counters have all
     process->calls++;
     if (!event->process->counts_all) summary_busy_add(&process->io, event);
 }
@@ -104,6 +104,10 @@ static int64_t io_of(const struct summary *summary, const struct log_process *pr
     return own_of(summary, process)->io.ns + process->io_ns;
 }
 
+static bool knows_io(const struct summary *summary, const struct log_process *process) {
+    return !summary->imported.is_shared && (process->io_known || !process->trace_ended);
+}
+
 static struct summary_rank rank_of(const struct summary *summary, const struct log_process *process) {
     int64_t end_ns = end_of(summary, process), comm_ns = own_of(summary, process)->comm_ns;
     int64_t run_ns = end_ns > process->start_ns ? end_ns - process->start_ns : 0;
@@ -111,7 +115,9 @@ static struct summary_rank rank_of(const struct summary *summary, const struct l
     // Threads may do I/O and communicate at the same time.
     int64_t rest_ns = run_ns > io_ns + comm_ns ? run_ns - io_ns - comm_ns : 0;
     return (struct summary_rank){.process = process,
-                                 .known = process->io_known || !process->trace_ended,
+                                 .comm_known =
+                                     !summary->imported.is_there && (process->io_known || !process->trace_ended),
+                                 .known = knows_io(summary, process),
                                  .ns = {run_ns, io_ns, comm_ns, rest_ns}};
 }
 
@@ -152,7 +158,8 @@ void summary_row_add(const struct summary *summary, struct summary_row *row, con
     row->last = image;
     row->run_ns += end_ns > image->start_ns ? end_ns - image->start_ns : 0;
     row->io_ns += io_of(summary, image);
-    row->io_known = row->io_known && (image->io_known || !image->trace_ended);
+    row->io_known = row->io_known && knows_io(summary, image);
+    row->bytes_known = !summary->imported.is_shared;
     row->calls += own->calls;
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++)
         row->bytes[direction] += bytes_of(own, direction);
@@ -225,14 +232,17 @@ static void add_totals(struct summary *summary) {
     }
     totals->run_ns = log_run_ns(summary->log);
     totals->io_share = -1;
+    if (summary->imported.is_there) summary_imported_totals(summary, totals);
     if (!totals->processes) return;
-    totals->io_ns = log_world_count(summary->log) ? (int64_t)(sum_ns / (double)totals->processes) : job_io(summary);
+    if (!summary->imported.is_shared)
+        totals->io_ns = log_world_count(summary->log) ? (int64_t)(sum_ns / (double)totals->processes) : job_io(summary);
     if (totals->run_ns <= 0) return;
     double share = (double)totals->io_ns / (double)totals->run_ns;
     totals->io_share = share < 1 ? share : 1;
 }
 
 int summary_finish_processes(struct summary *summary) {
+    FORWARD(summary_add_imported(summary));
     for (size_t i = 0; i < summary->rank_count; i++) summary->ranks[i] = rank_of(summary, summary->processes[i]);
     for (size_t i = 0; i < log_process_count(summary->log); i++)
         coverage_subtract(&summary->coverage, summary->process[i].uncounted);

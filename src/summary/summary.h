@@ -55,7 +55,8 @@ struct summary_row {
     int64_t run_ns;
     int64_t io_ns;
     bool io_known;
-    uint64_t calls; // that it made itself
+    bool bytes_known; // false: an imported log has them for all ranks together only
+    uint64_t calls;   // that it made itself
     uint64_t bytes[DIRECTION_COUNT];
     bool counts; // it belongs to the application
 };
@@ -66,7 +67,8 @@ enum rank_time { RANK_RUN, RANK_IO, RANK_COMMUNICATION, RANK_REST, RANK_TIMES };
 struct summary_rank {
     const struct log_process *process;
     int64_t ns[RANK_TIMES];
-    bool known; // all of `ns`, not just RANK_RUN; a log of an early version lacks them past the end of the trace
+    bool comm_known; // an imported log has no communication
+    bool known;      // I/O and rest, not just RANK_RUN; a log of an early version lacks them past the end of the trace
 };
 
 // The application's I/O in a few numbers.
@@ -78,6 +80,15 @@ struct summary_totals {
     int64_t io_ns;                     // with MPI: mean of the ranks; otherwise: with any process in I/O
     const struct summary_row *busiest; // NULL if no process did I/O
     double io_share;                   // io_ns divided by run time; negative: unknown
+};
+
+// The counters of another program's log, of layers that move bytes themselves.
+struct summary_imported {
+    bool is_there;
+    bool is_shared; // some are sums over ranks: what each of them did is not known
+    double io_ns;   // summed over the ranks
+    uint64_t calls;
+    uint64_t bytes[DIRECTION_COUNT];
 };
 
 struct summary_host {
@@ -102,6 +113,7 @@ struct summary {
     struct summary_rank *ranks; // by world, then rank
     size_t rank_count;
     struct summary_totals totals;
+    struct summary_imported imported;
     struct mpi_files mpi_files;
     struct summary_comms comms;
     struct collectives collectives;
@@ -149,6 +161,8 @@ void summary_free(struct summary *summary);
 
 // Adds a program image to the row of its process, which is 0 before the first one.
 void summary_row_add(const struct summary *summary, struct summary_row *row, const struct log_process *image);
+int summary_add_imported(struct summary *summary); // imported.c
+void summary_imported_totals(const struct summary *summary, struct summary_totals *totals);
 double summary_row_share(const struct summary_row *row); // of its run time in I/O, 0 to 1
 void summary_busy_add(struct summary_busy *busy, const struct log_event *event);
 // The program's name without its folders; never NULL.

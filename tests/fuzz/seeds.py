@@ -11,9 +11,10 @@ import tempfile
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 BUILD = os.environ.get('IOSEER_BUILD', os.path.join(SOURCE, 'build'))
-sys.path.insert(0, os.path.join(SOURCE, 'tests', 'golden'))
+sys.path[:0] = [os.path.join(SOURCE, 'tests', 'golden'), os.path.join(SOURCE, 'tests', 'darshan')]
 sys.dont_write_bytecode = True
 import decode  # noqa: E402
+import samples  # noqa: E402
 
 PAGE, CHUNK_HEADER, FOLDED_HEADER = 4096, 256, 1024
 MAX_SPILL, MAX_PAYLOAD = 1 << 20, 65535
@@ -222,6 +223,8 @@ def main():
     save_json_texts(directory)
     save_layouts(directory)
     save_probes(directory)
+    for number, log in enumerate(samples.small_logs()):
+        save(directory, 'darshan', number, log.bytes())
     with open(os.path.join(SOURCE, 'tests', 'model', 'every_key.json'), 'rb') as file:
         save(directory, 'model', 'every_key', file.read())
     for number, (options, command) in enumerate(RUNS):

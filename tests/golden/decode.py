@@ -28,7 +28,7 @@ MAX_PAYLOAD = 16 << 20
 
 PROCESS, FILE, CALL, PROCESS_FILE, CALL_SITE, COUNTERS, BLOCK, STREAM = 2, 3, 4, 5, 7, 10, 11, 12
 DATATYPE, HINTS, PROCESS_DATATYPE, PROCESS_HINTS, COMMUNICATOR = 14, 15, 16, 17, 19
-SELECTION, PROCESS_SELECTION, DATASET, PROCESS_DATASET = 20, 21, 22, 23
+SELECTION, PROCESS_SELECTION, DATASET, PROCESS_DATASET, IMPORT, IMPORTED = 20, 21, 22, 23, 34, 35
 # Moments of counters of several ranks: each is the difference from the one before it.
 CHAINED = (50, 54, 51, 55, 52, 56, 53, 57, 112, 113)
 # The keys that tell what a record is about: a later record on the same thing replaces an earlier one.
@@ -45,8 +45,9 @@ HAS_OFFSET, HAS_SIZE, RESULT_IS_SIZE, RESULT_IS_OFFSET, ASYNCHRONOUS, COLLECTIVE
 RUN, MOVE, RESIZE, EXTENDED = range(4)
 EVENT, SLOT, THREAD, BEGIN, REOPEN, LOST, COMMUNICATION, LEAVE, PARTNERS = range(9)
 COMMUNICATION_KINDS = ('synchronising', 'moving', 'completing')
-MPI_FEATURE, PARTNERS_FEATURE, BELOW_FEATURE, TRIGGERS_FEATURE, REDUCED_FEATURE, SHORT_FEATURE = 1, 2, 4, 8, 16, 32
-KNOWN_FEATURES = MPI_FEATURE | PARTNERS_FEATURE | BELOW_FEATURE | TRIGGERS_FEATURE | REDUCED_FEATURE | SHORT_FEATURE
+MPI_FEATURE, PARTNERS_FEATURE, BELOW_FEATURE, TRIGGERS_FEATURE, REDUCED_FEATURE, SHORT_FEATURE, IMPORTED_FEATURE = \
+    (1 << bit for bit in range(7))
+KNOWN_FEATURES = (1 << 7) - 1
 LAYERS_BELOW = ('client', 'net', 'server', 'disk')
 ORIGINS = ('unknown', 'world', 'self', 'dup', 'split', 'create', 'group', 'shared', 'topology', 'inter', 'merge', 'spawn',
            'connect')
@@ -593,7 +594,7 @@ class Process:
         self.pid, self.host = row.number(2), row.text(4) or None
         self.rank = row.number(12) - 1 if row.number(12) else None
         self.mpi = row.text(24)
-        self.via = {0: 'preload', 1: 'ptrace', 2: 'link'}.get(row.number(38))
+        self.via = {0: 'preload', 1: 'ptrace', 2: 'link', 3: 'import'}.get(row.number(38))
         self.origin_units, self.origin_ns = row.number(14), unfold(row.number(15))
         self.span_units, self.span_ns = (row.number(29), row.number(30)) if row.number(29) else (1, 1)
         calls, sizes, times = ({value & 15: value >> 4 for value in row.lists[key]} for key in (32, 33, 34))
@@ -880,6 +881,8 @@ def described(event, block, process, call):
         'collective': bool(call.traits & COLLECTIVE), 'line': process.call_site(slot.site),
         'object': process.object(slot.file), 'via': 'probe' if call.layer in LAYERS_BELOW else process.via, 'selection': None,
     }
+    if process.via == 'import':
+        row.update(pid=None, tid=None, tick=None, collective=None if call.layer == 'mpiio' else False)
     if event.error:
         row['errno'], row['error'] = error_of(event, process, call)
     if slot.handle:
@@ -957,6 +960,31 @@ def decode_counters(log):
             rows.append({**who, 'layer': LAYERS.get(layer), 'counters': values, 'sizes': fields.pairs(4),
                          'strides': fields.pairs(5)})
     return rows, problems
+
+
+def varints_of(data):
+    cursor, numbers = Cursor(data), []
+    while cursor.at < len(data):
+        numbers.append(cursor.folded())
+    return numbers
+
+
+def decode_imported(log):
+    """What the log was made from (kind 34) and its records (kind 35), in the order of the log."""
+    problems, origin, rows = [], None, []
+    for block in find_blocks(log, problems):
+        if block.type != BLOCK_RECORDS:
+            continue
+        for kind, fields in records(block.payload(), problems):
+            if kind == IMPORT:
+                origin = fields
+            if kind == IMPORTED:
+                reals = fields.string(8)
+                rows.append({'module': fields.number(1), 'version': fields.number(2), 'rank': unfold(fields.number(3)),
+                             'record': fields.number(4), 'file': fields.number(5), 'name': fields.string(6),
+                             'numbers': varints_of(fields.string(7)), 'reals': struct.unpack(f'<{len(reals) // 8}d', reals),
+                             'of_file': fields.number(9), 'more': varints_of(fields.string(10))})
+    return origin, rows
 
 
 def members_of(fields, key):

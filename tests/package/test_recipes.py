@@ -19,7 +19,7 @@ BUILD = os.path.join(SCRATCH.name, 'configured')
 # The same library under other names. GlusterFS, and what its headers need, is not in Spack.
 RPM_NAMES = {'mpich': 'mpich-devel', 'ompi-c': 'openmpi-devel'}
 SPACK_NAMES = {'libzstd': 'zstd', 'libxxhash': 'xxhash', 'libdw': 'elfutils', 'fuse3': 'libfuse', 'sqlite3': 'sqlite',
-               'libpq': 'postgresql', 'mpich': 'mpi', 'ompi-c': 'mpi'}
+               'libpq': 'postgresql', 'zlib': 'zlib-api', 'mpich': 'mpi', 'ompi-c': 'mpi'}
 NOT_IN_SPACK = {'uuid', 'liburcu-bp'}
 
 
