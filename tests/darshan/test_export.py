@@ -59,7 +59,7 @@ class Export(harness.CommandLineTest):
         for record in darshan.records:
             self.assertIn(record.id, darshan.names)
             if record.module in decode.OBJECTS:
-                self.assertTrue(darshan.names[record.id].startswith(darshan.names[record.file_id] + ':/' * (record.module == 'H5D')))
+                self.assertTrue(darshan.names[record.id].startswith(darshan.names[record.file_id] + ':'))
 
     def check_columns(self, log, darshan):
         """The columns of darshan-parser are those of `stats --darshan`. What is mounted where a file was, is not always
@@ -199,6 +199,34 @@ class Programs(Export):
 
     def test_checkpoint(self):
         self.check(Logs.checkpoint())
+
+
+class Jobs(Export):
+    def test_without_record(self):
+        """Ranks have added up their counters."""
+        program = os.path.join(harness.BUILD, 'examples', 'hdf5-mpich')
+        if not os.path.exists(program):
+            self.skipTest('hdf5 for mpich is not here')
+        os.mkdir(self.path('logs'))
+        script = 'eval "$("$0" env --log-dir "$1" --shell sh)"; shift; exec "$@"'
+        done = harness.run('sh', '-c', script, harness.IOSEER, self.path('logs'), 'mpiexec.mpich', '-n', RANKS, program,
+                           cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done)
+        log, = (os.path.join(folder, name) for folder, _, names in os.walk(self.path('logs')) for name in names
+                if name.endswith('.ioseer'))
+        self.assertLessEqual({'POSIX', 'MPI-IO', 'H5F', 'H5D'}, modules_of(self.check_records(log)))
+
+    def test_two_mpi_jobs(self):
+        """With MPI, processes without a rank have no records."""
+        command = ' '.join(f'mpiexec.mpich -n {ranks} {harness.BUILD}/examples/small-mpich --files 3;' for ranks in (3, 2))
+        Logs.example('small', 'mpich', '--files 10') # or the test is skipped
+        darshan = self.check_records(Logs.record('two', 'sh', '-c', command + ' cat /etc/hostname > copy'))
+        self.assertEqual(darshan.job['nprocs'], 3)
+
+    def test_many_files(self):
+        log = Logs.example('small', 'mpich', '--files 30', ['--file-cap', '3'])
+        self.check(log)
+        self.assertIn('(other files)', ' '.join(self.export(log).names.values()))
 
 
 class Missing(Export):
