@@ -60,7 +60,10 @@ int darshan_write_name(struct darshan_writer *writer, uint64_t id, const char *n
 
 // --- the job
 
-enum { TEXT_ROOM = DARSHAN_JOB_BYTES - DARSHAN_JOB_NUMBERS * 8 - DARSHAN_METADATA_BYTES - 1 }; // of command and mounts
+enum {
+    TEXT_ROOM = DARSHAN_JOB_BYTES - DARSHAN_JOB_NUMBERS * 8 - DARSHAN_METADATA_BYTES - 1, // of command and mounts
+    MOST_MOUNTS = 64,
+};
 
 static bool is_network(const struct darshan_mount *mount) { return !strncmp(mount->type, "nfs", 3); }
 
@@ -68,12 +71,13 @@ static bool is_network(const struct darshan_mount *mount) { return !strncmp(moun
 static bool fits_a_line(const char *text) { return !strpbrk(text, "\n\t"); }
 
 // Half of the room is for the command. Network mounts come last: where there is no room for all, other ones say more.
-static int append_mounts(struct bytes *text, const struct darshan_job *job, bool network) {
-    for (size_t i = 0; i < job->mount_count; i++) {
+static int append_mounts(struct bytes *text, const struct darshan_job *job, bool network, unsigned *room) {
+    for (size_t i = 0; i < job->mount_count && *room; i++) {
         const struct darshan_mount *mount = &job->mounts[i];
         size_t len = strlen(mount->type) + strlen(mount->point) + 2;
         if (is_network(mount) != network || !fits_a_line(mount->point) || !fits_a_line(mount->type)) continue;
         if (text->len + len > TEXT_ROOM / 2) continue;
+        --*room;
         FORWARD(bytes_append(text, "\n", 1));
         FORWARD(bytes_append(text, mount->type, strlen(mount->type)));
         FORWARD(bytes_append(text, "\t", 1));
@@ -108,8 +112,9 @@ static int append_job(struct bytes *out, const struct darshan_job *job, const st
 
 static int make_job(struct bytes *out, const struct darshan_job *job) {
     struct bytes mounts = {0};
-    int code = append_mounts(&mounts, job, false);
-    if (code == 0) code = append_mounts(&mounts, job, true);
+    unsigned room = MOST_MOUNTS;
+    int code = append_mounts(&mounts, job, false, &room);
+    if (code == 0) code = append_mounts(&mounts, job, true, &room);
     if (code == 0) code = append_job(out, job, &mounts);
     bytes_free(&mounts);
     return code;

@@ -102,9 +102,15 @@ static int64_t library_pattern(uint64_t stored) {
     return stored & STORED_MDT ? LIBRARY_MDT : stored & STORED_OVERSTRIPED ? LIBRARY_OVERSTRIPED : LIBRARY_STRIPED;
 }
 
+// A count that Lustre cannot have is not known.
+static uint64_t servers_of(const struct stripe *stripe) {
+    enum { MOST_SERVERS = 2000 };
+    return stripe->count <= MOST_SERVERS ? stripe->count : 0;
+}
+
 static int write_part(const struct darshan_export *export, const struct stripe *stripe) {
     int64_t number[DARSHAN_LAYOUT_NUMBERS] = {[DARSHAN_STRIPE_SIZE] = (int64_t)stripe->size,
-                                              [DARSHAN_STRIPE_COUNT] = (int64_t)stripe->count,
+                                              [DARSHAN_STRIPE_COUNT] = (int64_t)servers_of(stripe),
                                               [DARSHAN_STRIPE_PATTERN] = library_pattern(stripe->pattern),
                                               [DARSHAN_EXTENT_START] = (int64_t)stripe->start,
                                               [DARSHAN_EXTENT_END] = stripe->end ? (int64_t)stripe->end : -1};
@@ -116,7 +122,7 @@ static int write_part(const struct darshan_export *export, const struct stripe *
 
 // Of the servers of a part only the first one is known.
 static int write_servers(const struct darshan_export *export, const struct stripe *stripe) {
-    for (uint64_t i = 0; i < stripe->count; i++) {
+    for (uint64_t i = 0; i < servers_of(stripe); i++) {
         int64_t server = i == 0 && stripe->first ? (int64_t)(stripe->first - 1) : -1;
         FORWARD(darshan_write_bytes(export->writer, DARSHAN_LUSTRE, &server, sizeof server));
     }
@@ -127,7 +133,7 @@ static int write_layout(const struct darshan_export *export, const struct lustre
     const struct log_file *file = striped->file;
     const struct base base = {file->record_id, striped->rank};
     int64_t counts[] = {(int64_t)file->stripe_count, 0}; // parts, servers
-    for (size_t i = 0; i < file->stripe_count; i++) counts[1] += (int64_t)file->stripes[i].count;
+    for (size_t i = 0; i < file->stripe_count; i++) counts[1] += (int64_t)servers_of(&file->stripes[i]);
     FORWARD(darshan_write_bytes(export->writer, DARSHAN_LUSTRE, &base, sizeof base));
     FORWARD(darshan_write_bytes(export->writer, DARSHAN_LUSTRE, counts, sizeof counts));
     for (size_t i = 0; i < file->stripe_count; i++) FORWARD(write_part(export, &file->stripes[i]));

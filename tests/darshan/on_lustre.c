@@ -1,4 +1,5 @@
-// on-lustre LOG: makes a log of two ranks with files on Lustre, which is not where the tests run.
+// on-lustre LOG: makes a log of two ranks with files on Lustre and on many other file systems, which are not where the
+// tests run.
 #include <fcntl.h>
 
 #include "../unit/test_log_maker.h"
@@ -9,14 +10,27 @@ static const struct stripe parts[] = {
     {.start = 1 << 20, .end = 1 << 30, .count = 4, .size = 4 << 20, .first = 8, .pattern = 1, .pool = "flash"},
     {.start = 1 << 30, .size = 4 << 20, .pattern = 0x201}};
 
-static void put_file(struct log_maker *maker, uint64_t id, const char *name, const struct stripe *stripe,
-                     size_t stripes) {
+static struct fields_out *begin_file(struct log_maker *maker, uint64_t id, const char *name, const char *mount,
+                                     const char *type) {
     struct fields_out *out = &maker->records;
     fields_begin(out, RECORD_FILE);
     fields_number(out, FILE_ID, id);
     fields_string(out, FILE_NAME, name);
-    fields_string(out, FILE_MOUNT, "/lustre");
-    fields_string(out, FILE_FS_NAME, "lustre");
+    fields_string(out, FILE_MOUNT, mount);
+    fields_string(out, FILE_FS_NAME, type);
+    return out;
+}
+
+static void put_elsewhere(struct log_maker *maker, uint64_t id, const char *type) {
+    char mount[32], name[64];
+    snprintf(mount, sizeof mount, "/mnt/%u", (unsigned)id);
+    snprintf(name, sizeof name, "%s/data", mount);
+    fields_end(begin_file(maker, id, name, mount, type));
+}
+
+static void put_file(struct log_maker *maker, uint64_t id, const char *name, const struct stripe *stripe,
+                     size_t stripes) {
+    struct fields_out *out = begin_file(maker, id, name, "/lustre", "lustre");
     for (size_t i = 0; i < stripes; i++) {
         uint8_t room[STRIPE_MAX_BYTES];
         fields_bytes(out, FILE_STRIPE, room, (size_t)(stripe_put(room, &stripe[i]) - room));
@@ -43,7 +57,9 @@ int main(int argc, char **argv) {
     fields_end(&maker->records);
     put_file(maker, 1, "/lustre/shared", parts, 3);
     put_file(maker, 2, "/lustre/own", &parts[1], 1);
-    put_file(maker, 3, "/lustre/elsewhere", NULL, 0);
+    put_file(maker, 3, "/lustre/not asked", NULL, 0);
+    for (uint64_t id = 4; id < 14; id++) put_elsewhere(maker, id, "nfs4");
+    for (uint64_t id = 14; id < 74; id++) put_elsewhere(maker, id, "ext4");
     for (uint64_t process = 1; process <= 2; process++) {
         maker_process(maker, process, 10 + process, process);
         maker_stream(maker, process, process, 1);

@@ -315,7 +315,9 @@ class Lustre(Export):
                          [0, 7, -1, -1, -1])
         self.assertEqual(found['/lustre/own', 1]['LUSTRE_COMP1_STRIPE_SIZE'], 4 << 20)
         self.assertEqual(counter(darshan, 'POSIX', '/lustre/shared', 'POSIX_WRITES'), {-1: 2})
-        self.assertEqual(darshan.mounts, [('/lustre', 'lustre')])
+        # Network mounts come last, and there is room for 64.
+        self.assertEqual(darshan.mounts, [('/lustre', 'lustre'), *((f'/mnt/{i}', 'ext4') for i in range(14, 74)),
+                                          *((f'/mnt/{i}', 'nfs4') for i in range(4, 7))])
         self.assertEqual((darshan.job['id'], darshan.metadata['job']), (4711, '4711.cluster'))
         self.assertEqual((darshan.job['start'], darshan.job['start_ns'], darshan.job['nprocs']), (1700000000, 123456789, 2))
 
