@@ -237,11 +237,10 @@ static int write_head(const struct trace *trace, const struct traced_file *trace
 static int write_trace(struct trace *trace) {
     FORWARD(spool_waiting(trace));
     if (trace->extents > 1) qsort(trace->extent, trace->extents, sizeof *trace->extent, compare_extents);
-    const struct extent *extent = trace->extent, *last = extent + trace->extents;
-    for (size_t i = 0; i < trace->files; i++) {
+    for (size_t i = 0, at = 0; i < trace->files; i++) {
         FORWARD(write_head(trace, &trace->file[i]));
-        for (; extent < last && extent->list / 2 == i; extent++)
-            FORWARD(copy_extent(trace, trace->file[i].module, extent));
+        for (; at < trace->extents && trace->extent[at].list / 2 == i; at++)
+            FORWARD(copy_extent(trace, trace->file[i].module, &trace->extent[at]));
     }
     for (unsigned i = 0; i < HEAT_KINDS; i++) FORWARD(heat_join(&trace->all->heat, &trace->heat[i], i, trace->rank));
     return 0;
