@@ -70,14 +70,14 @@ static bool is_network(const struct darshan_mount *mount) { return !strncmp(moun
 // A line cannot hold names with line ends or tabs.
 static bool fits_a_line(const char *text) { return !strpbrk(text, "\n\t"); }
 
-// Half of the room is for the command. Network mounts come last: where there is no room for all, other ones say more.
-static int append_mounts(struct bytes *text, const struct darshan_job *job, bool network, unsigned *room) {
-    for (size_t i = 0; i < job->mount_count && *room; i++) {
+// Network mounts come last: where there is no room for all, other ones say more.
+static int append_mounts(struct bytes *text, const struct darshan_job *job, bool network, size_t room, unsigned *left) {
+    for (size_t i = 0; i < job->mount_count && *left; i++) {
         const struct darshan_mount *mount = &job->mounts[i];
         size_t len = strlen(mount->type) + strlen(mount->point) + 2;
         if (is_network(mount) != network || !fits_a_line(mount->point) || !fits_a_line(mount->type)) continue;
-        if (text->len + len > TEXT_ROOM / 2) continue;
-        --*room;
+        if (text->len + len > room) continue;
+        --*left;
         FORWARD(bytes_append(text, "\n", 1));
         FORWARD(bytes_append(text, mount->type, strlen(mount->type)));
         FORWARD(bytes_append(text, "\t", 1));
@@ -112,9 +112,11 @@ static int append_job(struct bytes *out, const struct darshan_job *job, const st
 
 static int make_job(struct bytes *out, const struct darshan_job *job) {
     struct bytes mounts = {0};
-    unsigned room = MOST_MOUNTS;
-    int code = append_mounts(&mounts, job, false, &room);
-    if (code == 0) code = append_mounts(&mounts, job, true, &room);
+    unsigned left = MOST_MOUNTS;
+    // A long command gets half of the room at least, and the mounts the other half.
+    size_t command = strlen(job->command), room = TEXT_ROOM - (command < TEXT_ROOM / 2 ? command : TEXT_ROOM / 2);
+    int code = append_mounts(&mounts, job, false, room, &left);
+    if (code == 0) code = append_mounts(&mounts, job, true, room, &left);
     if (code == 0) code = append_job(out, job, &mounts);
     bytes_free(&mounts);
     return code;

@@ -141,6 +141,12 @@ static int write_layout(const struct darshan_export *export, const struct lustre
     return 0;
 }
 
+static int write_imported(struct darshan_export *export) {
+    export->imported = calloc(log_file_count(export->log) + 1, sizeof *export->imported);
+    RETURN_IF(!export->imported, -ENOMEM);
+    return export_darshan_imported(export);
+}
+
 static int write_records(const struct darshan_export *export) {
     struct records records = {.export = export};
     int code = log_reduce(export->log, NULL, false, add_record, &records);
@@ -211,6 +217,10 @@ static int describe_metadata(struct bytes *text, const char *id) {
 
 static int describe_job(struct about *about, const struct log *log, struct darshan_job *job) {
     enum { NS_PER_S = 1000000000 };
+    if (log_import(log)) {
+        *job = log_import(log)->job;
+        return 0;
+    }
     const struct log_job *from = log_job(log);
     const struct log_world *world = log_largest_world(log);
     uint64_t end_ns = from->start_ns + (uint64_t)log_run_ns(log);
@@ -234,10 +244,10 @@ static int describe_job(struct about *about, const struct log *log, struct darsh
 
 // --- the export
 
-static int write_log(const struct darshan_export *export) {
+static int write_log(struct darshan_export *export) {
     struct about about = {.mounts = 0};
     struct darshan_job job;
-    FORWARD(write_records(export));
+    FORWARD(log_import(export->log) ? write_imported(export) : write_records(export));
     FORWARD(export_darshan_trace(export));
     int code = describe_job(&about, export->log, &job);
     if (code == 0) code = darshan_write_end(export->writer, &job, export_darshan_partial(export->log), export->path);
@@ -250,5 +260,6 @@ int export_darshan(struct log *log, const char *path, const struct export_watch 
     FORWARD(darshan_write_begin(&export.writer, path));
     int code = write_log(&export);
     darshan_write_free(export.writer);
+    free(export.imported);
     return code;
 }

@@ -225,7 +225,7 @@ static int write_head(const struct trace *trace, const struct traced_file *trace
         int64_t shared; // 0: Darshan does not join these records
         char host[DARSHAN_TRACE_HOST_BYTES];
         uint64_t segments[2];
-    } head = {.id = traced->file->record_id, .rank = trace->rank};
+    } head = {.id = export_darshan_id(trace->all->export, traced->file), .rank = trace->rank};
     _Static_assert(sizeof head == DARSHAN_BASE_BYTES + DARSHAN_TRACE_HEAD_BYTES, "a head is as in the log");
     const char *host = trace->process->host ? trace->process->host : "";
     memcpy(head.host, host, strnlen(host, sizeof head.host - 1));
@@ -278,7 +278,18 @@ static bool lacks_counters(const struct log *log) {
     return health->truncated || health->bytes_skipped || health->blocks_damaged || health->records_damaged;
 }
 
+static uint64_t imported_partial(const struct log_import *import) {
+    uint64_t partial = 0;
+    for (size_t i = 0; i < import->module_count; i++) {
+        const struct darshan_part *part = &import->modules[i];
+        bool is_partial = part->is_partial || part->state == DARSHAN_DAMAGED;
+        if (is_partial && part->module < DARSHAN_SLOTS) partial |= UINT64_C(1) << part->module;
+    }
+    return partial;
+}
+
 uint64_t export_darshan_partial(const struct log *log) {
+    if (log_import(log)) return imported_partial(log_import(log));
     const uint64_t traces = UINT64_C(1) << DARSHAN_DXT_POSIX | UINT64_C(1) << DARSHAN_DXT_MPIIO;
     return lacks_counters(log) ? UINT64_MAX : lacks_events(log) ? traces : 0;
 }
@@ -290,8 +301,9 @@ int export_darshan_trace(const struct darshan_export *export) {
     const struct log_consumer consumer = {
         .context = &all, .begin = begin, .events = add_events, .end = end, .discard = discard};
     int code = log_visit(&(struct log_visit){.log = export->log, .consumer = &consumer, .consumers = 1});
-    // A map of a part of the bytes would look like one of all.
-    if (code == 0 && !lacks_events(export->log)) code = heat_write(&all.heat, export->writer);
+    // A map of a part of the bytes would look like one of all. Maps of an imported log are among its records.
+    if (code == 0 && !log_import(export->log) && !lacks_events(export->log))
+        code = heat_write(&all.heat, export->writer);
     heat_free(&all.heat);
     close(all.fd);
     return code;

@@ -41,6 +41,18 @@ def counter(darshan, module, name, key):
             if record.module == module and darshan.names[record.id].endswith(name)}
 
 
+def counters_of(darshan):
+    return [(record.module, record.id, record.rank, record.file_id, record.counters) for record in darshan.records
+            if record.counters]
+
+
+def segments_of(darshan):
+    """To the nanosecond; which thread it was, is not kept by an import."""
+    return sorted((record.module, record.id, record.rank, record.host, kind, offset, length, round(start * 1e9), round(end * 1e9))
+                  for record in darshan.records for kind, segments in record.segments.items()
+                  for offset, length, start, end, _ in segments)
+
+
 class Export(harness.CommandLineTest):
     def export(self, log, *options):
         path = self.path('exported.darshan')
@@ -227,6 +239,41 @@ class Jobs(Export):
         log = Logs.example('small', 'mpich', '--files 30', ['--file-cap', '3'])
         self.check(log)
         self.assertIn('(other files)', ' '.join(self.export(log).names.values()))
+
+
+class Again(Export):
+    """ioseer reads what it writes, and what was imported is exported with all its bits."""
+
+    def check_again(self, log):
+        first = self.export(log)
+        os.rename(self.path('exported.darshan'), self.path('first.darshan'))
+        for source in (self.path('first.darshan'), self.path('imported.ioseer')):
+            if source.endswith('.ioseer'):
+                self.expect(0, 'import', self.path('first.darshan'), '-o', source)
+            again = self.export(source)
+            for of in ('version', 'job', 'metadata', 'command', 'mounts', 'names', 'partial', 'versions'):
+                self.assertEqual(getattr(again, of), getattr(first, of), of)
+            self.assertEqual(counters_of(again), counters_of(first))
+            self.assertEqual(segments_of(again), segments_of(first))
+        return first
+
+    def check_columns_again(self, log):
+        """Without the columns for the mount, which is not known of each file."""
+        wanted, found = (sorted(line.split('\t')[:6] for line in self.expect(0, 'stats', '--darshan', path).stdout.decode(
+            'utf-8', 'surrogateescape').split('\n') if line and line[0] != '#') for path in (log, self.path('first.darshan')))
+        self.assertEqual([line for line in found if line[0] not in ('HEATMAP', 'LUSTRE') and line[3] not in DERIVED], wanted)
+
+    def test_programs(self):
+        for log in (Logs.plain(), Logs.plain('--trace-file', '*own.2'), Logs.example('madbench', 'mpich', '--bins 3 --size 10000'),
+                    Logs.example('hdf5', 'openmpi'), Logs.example('s3d-pnetcdf', 'pnetcdf')):
+            self.check_again(log)
+            self.check_columns_again(log)
+            os.remove(self.path('imported.ioseer'))
+
+    def test_lustre(self):
+        log = self.path('lustre.ioseer')
+        self.assertEqual(harness.run(ON_LUSTRE, log).returncode, 0)
+        self.assertIn('LUSTRE', modules_of(self.check_again(log)))
 
 
 class Missing(Export):
