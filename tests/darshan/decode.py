@@ -177,6 +177,8 @@ class Layout:
             found['PNETCDF_FILE_OPENS'] = found['INDEP_OPENS'] + found['COLL_OPENS']
         if self.module == 'POSIX' and self.version < 4:
             found['POSIX_RENAMED_FROM'] = 0
+        if 'POSIX_RENAMED_FROM' in found:
+            found['POSIX_RENAMED_FROM'] &= WORD # an id
         record.counters = [(name, found.get(name, -1)) for name in self.names]
         record.counters += [(name, found.get(name, -1.0)) for name in self.reals]
         if self.module in OBJECTS:
@@ -216,7 +218,7 @@ def text_of(field):
     return field.split(b'\0', 1)[0].decode('utf-8', 'surrogateescape')
 
 
-PATTERNS = {0: 'raid0', 2: 'mdt', 4: 'overstriped'}
+PATTERNS = {0: 'raid0', 2: 'mdt', 4: 'raid0,overstriped'}
 PARTS_OF_LAYOUT = 'STRIPE_SIZE STRIPE_COUNT STRIPE_PATTERN FLAGS EXT_START EXT_END MIRROR_ID'.split()
 
 

@@ -27,7 +27,7 @@ for i in range(int(sys.argv[1])):
 '''
 MANY = 150000
 LAYOUT = [[1 << 20, 1, 'mdt', 0, 1 << 20, 'N/A'], [4 << 20, 4, 'raid0', 1 << 20, 1 << 30, 'flash'],
-          [4 << 20, 0, 'overstriped', 1 << 30, -1, 'N/A']]
+          [4 << 20, 0, 'raid0,overstriped', 1 << 30, -1, 'N/A']]
 ON_LUSTRE = os.path.join(harness.BUILD, 'tests', 'darshan', 'on-lustre')
 
 
