@@ -1,4 +1,4 @@
-// One hash (XXH3) for tables and comparisons. Logs use XXH64 for checksums and record ids of files (doc/format.md).
+// One hash (XXH3) for tables and comparisons. Logs use XXH64 for checksums (doc/format.md).
 #pragma once
 
 #include <stddef.h>

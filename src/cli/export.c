@@ -2,7 +2,6 @@
 #include "export/export.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "cli/argument.h"
 #include "cli/query_print.h"
 
@@ -20,7 +20,7 @@ static struct {
 } options;
 
 static const struct option_row rows[] = {
-    {"format", 0, OPTION_CHOICE, &options.format, "perfetto|otf2|csv|sqlite", "what to write"},
+    {"format", 0, OPTION_CHOICE, &options.format, "perfetto|otf2|csv|sqlite|darshan", "what to write"},
     {"output", 'o', OPTION_TEXT, &options.output, "X", "write to X; - is standard output"},
     {"table", 0, OPTION_TEXT, &options.table, "TABLE", "csv: this table (default: events; query --tables lists them)"},
     {"all", 'a', OPTION_FLAG, &options.all, NULL, "csv: all tables, each as a file of the new folder X"},
@@ -98,7 +98,8 @@ static int write_csv_file(struct work *work, struct sql *sql, const char *folder
     return output.error ? output.error : code < 0 ? code : failed;
 }
 
-static int make_csv(struct work *work, const char *folder) {
+static int make_csv(void *context, const char *folder) {
+    struct work *work = context;
     struct sql *sql;
     FORWARD(open_sql(work, &sql));
     int code = mkdir(folder, 0777) ? -errno : 0;
@@ -108,11 +109,18 @@ static int make_csv(struct work *work, const char *folder) {
     return code;
 }
 
-static int make_otf2(struct work *work, const char *path) {
+static int make_otf2(void *context, const char *path) {
+    struct work *work = context;
     return export_otf2(work->argument->log, path, &work->watch, &work->problem);
 }
 
-static int make_sqlite(struct work *work, const char *path) {
+static int make_darshan(void *context, const char *path) {
+    struct work *work = context;
+    return export_darshan(work->argument->log, path, &work->watch);
+}
+
+static int make_sqlite(void *context, const char *path) {
+    struct work *work = context;
     struct sql *sql;
     FORWARD(open_sql(work, &sql));
     int code = export_sqlite(sql, path, &work->watch, &work->problem);
@@ -126,12 +134,13 @@ static const struct format {
     bool is_all; // with --all
     bool is_folder, is_binary;
     int (*write)(struct work *work, struct output *output);
-    int (*make)(struct work *work, const char *path);
+    int (*make)(void *work, const char *path); // for io_make_beside
 } formats[] = {
     {.name = "csv", .write = write_csv},
     {.name = "csv", .is_all = true, .is_folder = true, .make = make_csv},
     {.name = "perfetto", .is_binary = true, .write = write_perfetto},
     {.name = "otf2", .is_folder = true, .make = make_otf2},
+    {.name = "darshan", .is_binary = true, .make = make_darshan},
     {.name = "sqlite", .is_binary = true, .make = make_sqlite},
 };
 
@@ -155,21 +164,8 @@ static enum status write_output(struct work *work, const struct format *format) 
     return status;
 }
 
-static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *place) {
-    (void)about, (void)kind, (void)place;
-    remove(path);
-    return 0;
-}
-
-// Made beside its place and then renamed: it is there as a whole or not at all.
-static enum status make_beside(struct work *work, const struct format *format) {
-    char *beside;
-    if (asprintf(&beside, "%s.%ld.part", options.output, (long)getpid()) < 0)
-        return cli_fail("export", options.output, -ENOMEM);
-    int code = format->make(work, beside);
-    if (code == 0 && rename(beside, options.output)) code = -errno;
-    if (code < 0) nftw(beside, remove_entry, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-    free(beside);
+static enum status make_output(struct work *work, const struct format *format) {
+    int code = io_make_beside(options.output, format->make, work);
     return code < 0 ? cli_problem("export", options.output, &work->problem, code) : STATUS_OK;
 }
 
@@ -213,7 +209,7 @@ static enum status export_log(const struct argument *argument, const struct form
     // The second one ends the program at once.
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         sigaction(signals[i], &(struct sigaction){.sa_handler = catch_signal, .sa_flags = (int)SA_RESETHAND}, NULL);
-    enum status status = format->write ? write_output(&work, format) : make_beside(&work, format);
+    enum status status = format->write ? write_output(&work, format) : make_output(&work, format);
     if (watching.shown > 0) fprintf(stderr, "\r\033[K");
     return status;
 }
@@ -238,7 +234,7 @@ const struct verb verb_export = {
     .summary = "write a log in the format of another program",
     .usage = "[OPTION]... LOG --format FORMAT -o X",
     .about = "Writes the log for tools that do not know ioseer: as a trace for Perfetto, as an archive of OTF2,\n"
-             "as CSV or as a SQLite file.\n"
+             "as CSV, as a SQLite file or as a log of Darshan.\n"
              "LOG can also be the spill directory of a running or killed job.",
     .options = rows,
     .run = export_run,

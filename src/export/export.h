@@ -22,5 +22,8 @@ int export_sqlite(struct sql *sql, const char *path, const struct export_watch *
 // A trace for Perfetto, in its protobuf format.
 int export_perfetto(struct log *log, FILE *out, const struct export_watch *watch);
 
+// A log for Darshan's tools, as a new file.
+int export_darshan(struct log *log, const char *path, const struct export_watch *watch);
+
 // An archive of OTF2, as a new folder.
 int export_otf2(struct log *log, const char *path, const struct export_watch *watch, struct problem *problem);

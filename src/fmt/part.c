@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "fmt/record_id.h"
 
 // Both files are read on hosts of one cluster, by the same build.
 static const uint8_t magic[8] = {0x89, 'I', 'O', 'P', 'A', 'R', 'T', '2'};
@@ -15,8 +16,8 @@ _Static_assert(sizeof magic + sizeof(struct part_head) <= HASHED_BYTES, "the hea
 
 uint64_t part_record_id(const char *name, size_t len) {
     size_t name_len = strnlen(name, len);
-    uint64_t id = XXH64(name, name_len, 0);
-    return name_len < len ? XXH64(name + name_len + 1, len - name_len - 1, id) : id;
+    return name_len < len ? record_id(name, name_len, name + name_len + 1, len - name_len - 1)
+                          : record_id(name, name_len, NULL, 0);
 }
 
 void part_file_name(char out[PART_NAME_ROOM], const char *name, uint64_t number) {

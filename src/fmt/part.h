@@ -33,7 +33,7 @@ struct part_entry {
     uint32_t stored_len;
 };
 
-// The id of a file's name in a log: an object has the name of its file, a zero byte, its path.
+// The record id of a file by its name in a part: an object has the name of its file, a zero byte, its path.
 uint64_t part_record_id(const char *name, size_t len);
 
 void part_head_put(uint8_t out[PART_HEAD_BYTES], const struct part_head *head);

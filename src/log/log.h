@@ -119,7 +119,7 @@ struct log_file {
     uint32_t index;     // index in the log's table
     const char *name;   // never NULL
     const char *object; // path of an object in the file: a dataset …; NULL: the file itself
-    uint64_t record_id; // a hash of name and object, as in Darshan's text output
+    uint64_t record_id; // of name and object (fmt/record_id.h)
     uint64_t device;
     uint64_t inode;
     uint64_t fs_type;

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/varint.h"
 #include "fmt/counters.h"
+#include "fmt/record_id.h"
 #include "log/private.h"
 
 // Makes a copy that ends with a 0 byte. Does not change *text if the record has no such field.
@@ -152,11 +153,9 @@ static int parse_process(struct log *log, struct fields_in body) {
     return log_put_row(&log->processes, &log->process_by_id, process.id, &process, sizeof process);
 }
 
-// A hash of what identifies the file, or the object in it.
-static uint64_t record_id(const struct field *name, const struct field *object) {
+static uint64_t record_id_of(const struct field *name, const struct field *object) {
     if (!name->key) return 0;
-    uint64_t id = XXH64(name->data, name->len, 0);
-    return object->key ? XXH64(object->data, object->len, id) : id;
+    return record_id((const char *)name->data, name->len, object->key ? (const char *)object->data : NULL, object->len);
 }
 
 size_t log_count_fields(struct fields_in body, unsigned key) {
@@ -187,7 +186,7 @@ static int parse_file(struct log *log, struct fields_in body) {
     struct log_file file = {
         .id = f[FILE_ID].key ? (uint32_t)f[FILE_ID].number : log->last_file + 1,
         .name = "",
-        .record_id = record_id(&f[FILE_NAME], &f[FILE_OBJECT]),
+        .record_id = record_id_of(&f[FILE_NAME], &f[FILE_OBJECT]),
         .device = f[FILE_DEVICE].number,
         .inode = f[FILE_INODE].number,
         .block_size = (uint32_t)f[FILE_BLOCK_SIZE].number,
