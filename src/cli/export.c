@@ -11,19 +11,23 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "cli/anonymous.h"
 #include "cli/argument.h"
 #include "cli/query_print.h"
 
 static struct {
-    const char *format, *output, *table;
-    bool all, force, quiet;
+    const char *format, *output, *table, *key;
+    bool all, anonymous, force, quiet;
 } options;
 
 static const struct option_row rows[] = {
-    {"format", 0, OPTION_CHOICE, &options.format, "perfetto|otf2|csv|sqlite", "what to write"},
+    {"format", 0, OPTION_CHOICE, &options.format, "perfetto|otf2|csv|sqlite|ioseer", "what to write"},
     {"output", 'o', OPTION_TEXT, &options.output, "X", "write to X; - is standard output"},
     {"table", 0, OPTION_TEXT, &options.table, "TABLE", "csv: this table (default: events; query --tables lists them)"},
     {"all", 'a', OPTION_FLAG, &options.all, NULL, "csv: all tables, each as a file of the new folder X"},
+    {"anonymous", 0, OPTION_FLAG, &options.anonymous, NULL, "without names of files, users, hosts and programs"},
+    {"key", 0, OPTION_TEXT, &options.key, "FILE",
+     "replace names with the key in FILE, which is made if it is not there"},
     {"force", 0, OPTION_FLAG, &options.force, NULL, "overwrite X if it is a file"},
     ROW_QUIET(&options.quiet, "suppress progress, and warnings about unreadable parts"),
     {0},
@@ -59,6 +63,7 @@ struct work {
     const struct argument *argument;
     struct export_watch watch;
     struct problem problem;
+    struct anonymous_work anonymous;
 };
 
 // --- formats
@@ -120,6 +125,8 @@ static int make_sqlite(struct work *work, const char *path) {
     return code;
 }
 
+static int make_log(struct work *work, const char *path) { return anonymous_make(&work->anonymous, path); }
+
 // A format is written to an output, or makes what has a name of its own.
 static const struct format {
     const char *name;
@@ -133,6 +140,7 @@ static const struct format {
     {.name = "perfetto", .is_binary = true, .write = write_perfetto},
     {.name = "otf2", .is_folder = true, .make = make_otf2},
     {.name = "sqlite", .is_binary = true, .make = make_sqlite},
+    {.name = "ioseer", .is_binary = true, .make = make_log},
 };
 
 static const struct format *find_format(void) {
@@ -191,6 +199,9 @@ static enum status check_output(const struct argument *argument, const struct fo
 static enum status check_options(void) {
     if (!options.format) return cli_usage("export", "--format", "is missing");
     if (!find_format()) return cli_usage("export", "--all", "is for csv; other formats have everything");
+    if (options.key && !options.anonymous) return cli_usage("export", "--key", "is for --anonymous");
+    if (!options.anonymous && !strcmp(options.format, "ioseer"))
+        return cli_usage("export", "--format", "ioseer is for --anonymous; `ioseer pack` makes the log of a directory");
     if (options.table && strcmp(options.format, "csv")) return cli_usage("export", "--table", "is for csv");
     if (options.table && options.all) return cli_usage("export", "--table", "cannot be combined with --all");
     for (size_t i = 0; options.table && sql_description(i); i++) {
@@ -202,7 +213,22 @@ static enum status check_options(void) {
 
 // --- the verb
 
-static enum status export_log(const struct argument *argument, const struct format *format) {
+// The log itself is written by `make_log`; other formats are made of a log without names.
+static int remove_names(struct work *work, struct argument *argument, const struct format *format) {
+    struct anonymous_work *anonymous = &work->anonymous;
+    FORWARD(anonymous_prepare(anonymous, argument->log, options.key, &work->problem));
+    anonymous->options.progress = work->watch.progress;
+    anonymous->options.context = work->watch.context;
+    return format->make == make_log ? 0 : anonymous_argument(anonymous, argument, options.quiet, &work->problem);
+}
+
+static void warn(const struct argument *argument, const struct anonymous_work *anonymous) {
+    argument_warn(argument);
+    if (anonymous->left_out)
+        cli_warn("export", "%s: left out: %s", argument->path, human_count(anonymous->left_out, "damaged record").text);
+}
+
+static enum status export_log(struct argument *argument, const struct format *format) {
     struct work work = {.argument = argument};
     struct watching watching = {.problem = &work.problem,
                                 .all = log_events(argument->log) + log_events_below(argument->log),
@@ -213,8 +239,12 @@ static enum status export_log(const struct argument *argument, const struct form
     // The second one ends the program at once.
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         sigaction(signals[i], &(struct sigaction){.sa_handler = catch_signal, .sa_flags = (int)SA_RESETHAND}, NULL);
-    enum status status = format->write ? write_output(&work, format) : make_beside(&work, format);
+    int code = options.anonymous ? remove_names(&work, argument, format) : 0;
+    enum status status = code < 0        ? cli_problem("export", argument->path, &work.problem, code)
+                         : format->write ? write_output(&work, format)
+                                         : make_beside(&work, format);
     if (watching.shown > 0) fprintf(stderr, "\r\033[K");
+    if (status == STATUS_OK && !options.quiet) warn(argument, &work.anonymous);
     return status;
 }
 
@@ -228,7 +258,6 @@ static enum status export_run(int argc, char **argv) {
     if (options.output && !strcmp(options.output, "-")) options.output = NULL;
     status = check_output(&argument, format);
     if (status == STATUS_OK) status = export_log(&argument, format);
-    if (status == STATUS_OK && !options.quiet) argument_warn(&argument);
     argument_close(&argument);
     return status;
 }

@@ -9,8 +9,9 @@
 #include "log/log.h"
 #include "pack/pack.h"
 
-// The temporary log needs no name once it is open.
-static int open_directory(struct log **log, const char *path, struct problem *problem) {
+// The log needs no name once it is open.
+int pack_open_temporary(struct log **log, int (*make)(void *context, const char *path), void *context,
+                        struct problem *problem) {
     const char *folder = getenv("TMPDIR");
     char *temporary = NULL;
     if (!folder || !*folder) folder = "/tmp";
@@ -18,13 +19,22 @@ static int open_directory(struct log **log, const char *path, struct problem *pr
     int fd = mkstemp(temporary), code = fd < 0 ? problem_code(problem, -errno, folder) : 0;
     if (fd >= 0) {
         close(fd);
-        struct pack_options options = {.replace = true};
-        struct pack_result result;
-        code = pack_directory(NULL, path, temporary, &options, &result);
+        code = make(context, temporary);
         if (code == 0) code = log_open(log, temporary);
         unlink(temporary);
     }
     free(temporary);
+    return code;
+}
+
+static int make_of_directory(void *path, const char *temporary) {
+    struct pack_options options = {.replace = true};
+    struct pack_result result;
+    return pack_directory(NULL, path, temporary, &options, &result);
+}
+
+static int open_directory(struct log **log, const char *path, struct problem *problem) {
+    int code = pack_open_temporary(log, make_of_directory, (void *)path, problem);
     return code == ERR_NOTHING ? problem_set(problem, code, path, "no spill files in it") : code;
 }
 
