@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "anonymous/words.h"
 #include "base/err.h"
 #include "log/log.h"
 
@@ -21,9 +22,13 @@ struct text {
     size_t len;
 };
 
-static bool is_in(const char *const *list, struct text text) {
-    for (; *list; list++) {
-        if (strlen(*list) == text.len && !memcmp(*list, text.at, text.len)) return true;
+// Whether the list has the text, between two separators.
+static bool is_in(const char *list, struct text text) {
+    char separator = *list;
+    if (!text.len || memchr(text.at, separator, text.len) || memchr(text.at, 0, text.len)) return false;
+    for (size_t len; *++list; list += len) {
+        len = (size_t)(strchr(list, separator) - list);
+        if (len == text.len && !memcmp(list, text.at, len)) return true;
     }
     return false;
 }
@@ -38,16 +43,6 @@ int anonymous_text(const struct anonymous_key *key, const void *text, size_t len
 
 // --- names
 
-static bool is_common_extension(struct text text) {
-    static const char *const extensions[] = {
-        "a",   "bin", "bp",  "bz2", "c",    "cc",  "cfg",  "chk",  "conf",    "cpp",  "csv",     "dat",  "data", "db",
-        "f",   "f90", "gz",  "h",   "h5",   "hdf", "in",   "ini",  "ioseer",  "jpg",  "json",    "lock", "log",  "nc",
-        "nc4", "npy", "npz", "o",   "old",  "out", "par",  "part", "parquet", "png",  "py",      "pyc",  "raw",  "root",
-        "sh",  "so",  "sql", "swp", "tar",  "tgz", "tif",  "tiff", "tmp",     "toml", "txt",     "vtk",  "vtu",  "wal",
-        "xml", "xz",  "zip", "zst", "hdf5", "cdf", "cgns", "exo",  "journal", "yaml", "darshan", NULL};
-    return is_in(extensions, text);
-}
-
 // The part's end that stays, with its dot; empty if there is none. A dot in front does not begin one.
 static struct text extension_of(struct text part, bool is_deep) {
     struct text none = {part.at + part.len, 0}, found = none;
@@ -58,7 +53,7 @@ static struct text extension_of(struct text part, bool is_deep) {
     for (size_t i = 0; i < found.len; i++) {
         if (!isalnum((unsigned char)found.at[i])) return none;
     }
-    return is_deep || is_common_extension(found) ? (struct text){dot, found.len + 1} : none;
+    return is_deep || is_in(known_extensions, found) ? (struct text){dot, found.len + 1} : none;
 }
 
 static size_t digits_at(struct text text) {
@@ -99,13 +94,7 @@ static int put_deep(const struct anonymous_key *key, struct text stem, struct te
     return code;
 }
 
-// Names that ioseer itself gives, or that a path has anyway.
-static bool is_own_name(struct text part) {
-    static const char *const names[] = {
-        ".",         "..", "(other files)", "(other objects)", "(files past the file cap)", "(files without a name)",
-        "(unnamed)", NULL};
-    return part.len == 0 || is_in(names, part);
-}
+static bool is_own_name(struct text part) { return part.len == 0 || is_in(known_names, part); }
 
 // Launchers of MPI are known by their names.
 static int put_launcher(struct text part, struct bytes *out) {
@@ -146,280 +135,6 @@ int anonymous_name(const struct anonymous_key *key, unsigned depth, const void *
 
 // --- words
 
-static bool is_known_word(struct text word) {
-    // File systems; MPI; stacks; storage; hints; NFS; options of mounts; filters of HDF5; datatypes.
-    static const char *const known[] = {"9p",
-                                        "afs",
-                                        "autofs",
-                                        "beegfs",
-                                        "btrfs",
-                                        "ceph",
-                                        "cifs",
-                                        "devtmpfs",
-                                        "exfat",
-                                        "ext2",
-                                        "ext3",
-                                        "ext4",
-                                        "f2fs",
-                                        "fuse",
-                                        "fuseblk",
-                                        "gfs2",
-                                        "glusterfs",
-                                        "GlusterFS",
-                                        "gpfs",
-                                        "hugetlbfs",
-                                        "iso9660",
-                                        "lustre",
-                                        "nfs",
-                                        "nfs4",
-                                        "ntfs",
-                                        "ocfs2",
-                                        "orangefs",
-                                        "overlay",
-                                        "panfs",
-                                        "proc",
-                                        "pvfs2",
-                                        "ramfs",
-                                        "s3fs",
-                                        "smb3",
-                                        "sshfs",
-                                        "sysfs",
-                                        "tmpfs",
-                                        "vfat",
-                                        "virtiofs",
-                                        "wekafs",
-                                        "xfs",
-                                        "zfs",
-                                        "Open",
-                                        "MPI",
-                                        "MPICH",
-                                        "MVAPICH",
-                                        "MVAPICH2",
-                                        "Intel",
-                                        "Intel(R)",
-                                        "Library",
-                                        "Cray",
-                                        "HPE",
-                                        "distribute",
-                                        "shard",
-                                        "disperse",
-                                        "none",
-                                        "kernel",
-                                        "emulated",
-                                        "throttled",
-                                        "hdd",
-                                        "ssd",
-                                        "nvme",
-                                        "on",
-                                        "with",
-                                        "enable",
-                                        "disable",
-                                        "automatic",
-                                        "true",
-                                        "false",
-                                        "yes",
-                                        "no",
-                                        "0x",
-                                        "sequential",
-                                        "random",
-                                        "*",
-                                        "access_style",
-                                        "collective_buffering",
-                                        "cb_block_size",
-                                        "cb_buffer_size",
-                                        "cb_config_list",
-                                        "cb_nodes",
-                                        "direct_read",
-                                        "direct_write",
-                                        "ind_rd_buffer_size",
-                                        "ind_wr_buffer_size",
-                                        "nb_proc",
-                                        "num_io_nodes",
-                                        "romio_aggregator_list",
-                                        "romio_cb_alltoall",
-                                        "romio_cb_ds_threshold",
-                                        "romio_cb_fr_alignment",
-                                        "romio_cb_fr_type",
-                                        "romio_cb_fr_types",
-                                        "romio_cb_pfr",
-                                        "romio_cb_read",
-                                        "romio_cb_write",
-                                        "romio_ds_read",
-                                        "romio_ds_write",
-                                        "romio_ds_wr_lb",
-                                        "romio_filesystem_type",
-                                        "romio_lustre_co_ratio",
-                                        "romio_lustre_coll_threshold",
-                                        "romio_lustre_ds_in_coll",
-                                        "romio_no_indep_rw",
-                                        "romio_synchronized_flush",
-                                        "romio_visibility_immediate",
-                                        "striping_factor",
-                                        "striping_unit",
-                                        "start_iodevice",
-                                        "shared_fp",
-                                        "nc_var_align_size",
-                                        "nc_header_align_size",
-                                        "nc_header_read_chunk_size",
-                                        "nc_in_place_swap",
-                                        "nc_record_align_size",
-                                        "dev",
-                                        "UFS",
-                                        "NFS",
-                                        "LUSTRE",
-                                        "ROMIO",
-                                        "generic",
-                                        "ACCESS",
-                                        "CLOSE",
-                                        "COMMIT",
-                                        "CREATE",
-                                        "DELEGRETURN",
-                                        "EXCHANGE_ID",
-                                        "FSINFO",
-                                        "FSSTAT",
-                                        "GETACL",
-                                        "GETATTR",
-                                        "LAYOUTGET",
-                                        "LINK",
-                                        "LOCK",
-                                        "LOCKU",
-                                        "LOOKUP",
-                                        "LOOKUP_ROOT",
-                                        "MKDIR",
-                                        "MKNOD",
-                                        "NULL",
-                                        "OPEN",
-                                        "OPEN_CONFIRM",
-                                        "OPEN_DOWNGRADE",
-                                        "OPEN_NOATTR",
-                                        "PATHCONF",
-                                        "READ",
-                                        "READDIR",
-                                        "READDIRPLUS",
-                                        "READLINK",
-                                        "REMOVE",
-                                        "RENAME",
-                                        "RMDIR",
-                                        "SEQUENCE",
-                                        "SERVER_CAPS",
-                                        "SETATTR",
-                                        "STATFS",
-                                        "SYMLINK",
-                                        "WRITE",
-                                        "TEST_STATEID",
-                                        "CREATE_SESSION",
-                                        "DESTROY_SESSION",
-                                        "RECLAIM_COMPLETE",
-                                        "SECINFO_NO_NAME",
-                                        "rw",
-                                        "ro",
-                                        "sync",
-                                        "async",
-                                        "relatime",
-                                        "noatime",
-                                        "hard",
-                                        "soft",
-                                        "rsize",
-                                        "wsize",
-                                        "vers",
-                                        "proto",
-                                        "tcp",
-                                        "udp",
-                                        "rdma",
-                                        "timeo",
-                                        "retrans",
-                                        "nconnect",
-                                        "sec",
-                                        "sys",
-                                        "krb5",
-                                        "namlen",
-                                        "local_lock",
-                                        "noac",
-                                        "actimeo",
-                                        "acregmin",
-                                        "acregmax",
-                                        "acdirmin",
-                                        "acdirmax",
-                                        "cto",
-                                        "nocto",
-                                        "inode64",
-                                        "logbufs",
-                                        "logbsize",
-                                        "noquota",
-                                        "discard",
-                                        "data",
-                                        "ordered",
-                                        "writeback",
-                                        "stripe",
-                                        "barrier",
-                                        "nobarrier",
-                                        "max_read",
-                                        "size",
-                                        "flock",
-                                        "localflock",
-                                        "lazystatfs",
-                                        "nouser_xattr",
-                                        "user_xattr",
-                                        "errors",
-                                        "remount",
-                                        "attr2",
-                                        "compress",
-                                        "zstd",
-                                        "deflate",
-                                        "shuffle",
-                                        "fletcher32",
-                                        "szip",
-                                        "nbit",
-                                        "scaleoffset",
-                                        "lzf",
-                                        "blosc",
-                                        "lz4",
-                                        "bitshuffle",
-                                        "MPI_BYTE",
-                                        "MPI_CHAR",
-                                        "MPI_SIGNED_CHAR",
-                                        "MPI_UNSIGNED_CHAR",
-                                        "MPI_SHORT",
-                                        "MPI_UNSIGNED_SHORT",
-                                        "MPI_INT",
-                                        "MPI_UNSIGNED",
-                                        "MPI_LONG",
-                                        "MPI_UNSIGNED_LONG",
-                                        "MPI_LONG_LONG",
-                                        "MPI_LONG_LONG_INT",
-                                        "MPI_UNSIGNED_LONG_LONG",
-                                        "MPI_FLOAT",
-                                        "MPI_DOUBLE",
-                                        "MPI_LONG_DOUBLE",
-                                        "MPI_PACKED",
-                                        "MPI_INT8_T",
-                                        "MPI_INT16_T",
-                                        "MPI_INT32_T",
-                                        "MPI_INT64_T",
-                                        "MPI_UINT8_T",
-                                        "MPI_UINT16_T",
-                                        "MPI_UINT32_T",
-                                        "MPI_UINT64_T",
-                                        "MPI_AINT",
-                                        "MPI_COUNT",
-                                        "MPI_OFFSET",
-                                        "MPI_INTEGER",
-                                        "MPI_REAL",
-                                        "MPI_DOUBLE_PRECISION",
-                                        "MPI_COMPLEX",
-                                        "MPI_DOUBLE_COMPLEX",
-                                        "MPI_LOGICAL",
-                                        "MPI_CHARACTER",
-                                        "MPI_INTEGER4",
-                                        "MPI_INTEGER8",
-                                        "MPI_REAL4",
-                                        "MPI_REAL8",
-                                        "MPI_C_BOOL",
-                                        "MPI_WCHAR",
-                                        NULL};
-    return is_in(known, word);
-}
-
 // "4", "4.1.4": not an address, which has more dots.
 static bool is_number(struct text word) {
     enum { MAX_DIGITS = 20, MAX_DOTS = 2 };
@@ -433,6 +148,7 @@ static bool is_number(struct text word) {
 
 int anonymous_words(const struct anonymous_key *key, const void *text, size_t len, struct bytes *out) {
     struct text rest = {text, len};
+    bool is_value = false;
     if (len > NAME_MAX_BYTES) return anonymous_text(key, text, len, out);
     while (rest.len) {
         struct text word = {rest.at, 0};
@@ -440,10 +156,12 @@ int anonymous_words(const struct anonymous_key *key, const void *text, size_t le
         while (word.len < rest.len && !strchr(" ,=:-", rest.at[word.len]) &&
                !(rest.at[word.len] == '.' && word.len && !isdigit((unsigned char)rest.at[0])))
             word.len++;
-        bool stays = is_number(word) || is_known_word(word);
+        // The value of an option that nobody knows, such as a user's number, does not stay.
+        bool stays = (is_number(word) && !is_value) || is_in(known_words, word);
         FORWARD(stays ? bytes_append(out, word.at, word.len) : anonymous_text(key, word.at, word.len, out));
         if (word.len == rest.len) return 0;
         FORWARD(bytes_append(out, rest.at + word.len, 1));
+        is_value = rest.at[word.len] == '=' && !stays;
         rest = (struct text){rest.at + word.len + 1, rest.len - word.len - 1};
     }
     return 0;
