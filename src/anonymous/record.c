@@ -162,7 +162,8 @@ static const uint8_t rules[][MAX_KEYS] = {
 static enum rule rule_of(unsigned kind, unsigned key) {
     if (kind == RECORD_COUNTERS && key >= COUNTERS_FIRST) return key < COUNTERS_FIRST + COUNTER_COUNT ? NUMBER : DROP;
     if (kind == RECORD_COUNTERS) {
-        bool is_packed = key == COUNTERS_SIZES || key == COUNTERS_STRIDES || key == COUNTERS_RANKS;
+        bool is_packed =
+            key == COUNTERS_SIZES || key == COUNTERS_STRIDES || key == COUNTERS_RANKS || key == COUNTERS_OLD_RANKS;
         return is_packed ? PACKED : key >= COUNTERS_PROCESS && key <= COUNTERS_SAME ? NUMBER : DROP;
     }
     return kind < sizeof rules / sizeof rules[0] && key < MAX_KEYS ? rules[kind][key] : DROP;

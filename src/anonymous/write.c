@@ -76,9 +76,7 @@ static int write_events(struct writing *w, const struct log_place *place) {
     summary.process = place->process->id;
     log_summary_end(&summary, &place->process->clock);
     w->events += block.events;
-    // Records come before the events that refer to them, so that a log that is cut off has the names.
-    FORWARD(log_writer_flush(&w->writer));
-    FORWARD(log_writer_block(&w->writer, &block, w->raw.data, good, &summary));
+    FORWARD(log_writer_events(&w->writer, &block, w->raw.data, good, &summary));
     return w->options->progress ? w->options->progress(w->options->context, w->events) : 0;
 }
 
@@ -97,7 +95,7 @@ static struct log_header new_header(const struct writing *w) {
     struct log_header header = {
         .version = LOG_VERSION,
         .min_reader = LOG_MIN_READER,
-        .features = of->features,
+        .features = of->features | FEATURE_SHORT,
         .created_ns = of->created_ns > moved_ns ? of->created_ns - moved_ns : 0,
     };
     for (uint64_t i = 0, half; i < 2; i++) {

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import decode  # noqa: E402
 
 MPIS = ('mpich', 'openmpi')
-EXAMPLES = ('madbench', 'btio', 'metadata', 'flash', 'hdf5', 'variables', 'small')
+EXAMPLES = ('madbench', 'btio', 'flash', 'hdf5', 'variables')
 # Parts of names that stay, or are too short to look for.
 KEPT = re.compile(r'mpiexec|mpirun|hydra|orted?|prted?|prun|[0-9.]*')
 # Numbers that are others on purpose, and the moment of the start.
