@@ -14,16 +14,16 @@
 // What becomes of a field.
 enum rule {
     DROP,
-    NUMBER,  // stays
-    PACKED,  // bytes that hold numbers only: stay
-    PATH,    // name of a file
-    INSIDE,  // name of something in a file: what is said of deep parts holds for all of its parts
-    TEXT,    // letters
-    WORD,    // of a command: a path, or letters
-    WORDS,   // those that every site has stay
-    PAIR,    // words, a zero byte, words
-    COUNTED, // words, a zero byte, packed numbers
-    PLACED,  // a path, a zero byte, numbers of servers
+    NUMBER,    // stays
+    PACKED,    // bytes that hold numbers only: stay
+    PATH,      // name of a file
+    INSIDE,    // name of something in a file: what is said of deep parts holds for all of its parts
+    TEXT,      // letters
+    WORD,      // of a command: a path, or letters
+    WORDS,     // those that every site has stay
+    PAIR,      // words, a zero byte, words
+    OPERATION, // of NFS: a word, and numbers
+    PLACED,    // a path, a zero byte, numbers of servers
     STRIPE,
     CALL,    // name of a call that ioseer knows
     SETTING, // name of a variable that ioseer stores by itself
@@ -150,7 +150,7 @@ static const uint8_t rules[][MAX_KEYS] = {
                       [MOUNT_DEVICE] = DEVICE,
                       [MOUNT_HOST] = TEXT,
                       [MOUNT_NFS_BYTES] = NUMBER,
-                      [MOUNT_NFS_OPERATION] = COUNTED,
+                      [MOUNT_NFS_OPERATION] = OPERATION,
                       [MOUNT_UNREAD] = NUMBER,
                       [MOUNT_UNREAD_WHY] = TEXT},
     [RECORD_AGGREGATE] = {[AGGREGATE_FILE] = NUMBER, [AGGREGATE_PROCESS] = NUMBER, [AGGREGATE_FILES] = NUMBER},
@@ -222,7 +222,24 @@ static int put_pair(const struct anonymous *a, enum rule rule, const struct fiel
     FORWARD(bytes_append(text, "", 1));
     size_t rest = field->len - len - 1;
     if (rule == PAIR) return anonymous_words(a->key, behind, rest, text);
-    return rule == COUNTED || are_server_numbers(behind, rest) ? bytes_append(text, behind, rest) : 0;
+    return are_server_numbers(behind, rest) ? bytes_append(text, behind, rest) : 0;
+}
+
+static int put_operation(const struct anonymous *a, const struct field *field, struct bytes *text) {
+    struct nfs_operation operation;
+    struct bytes name = {0};
+    FORWARD(nfs_operation_get(&operation, field->data, field->len));
+    int code = anonymous_words(a->key, operation.name, strlen(operation.name), &name);
+    if (code == 0 && name.len >= sizeof operation.name) code = ERR_FORMAT;
+    if (code == 0) {
+        memset(operation.name, 0, sizeof operation.name);
+        memcpy(operation.name, name.data, name.len);
+    }
+    uint8_t *at = code == 0 ? bytes_reserve(text, NFS_OPERATION_MAX_BYTES) : NULL;
+    if (code == 0 && !at) code = -ENOMEM;
+    if (code == 0) text->len += (size_t)(nfs_operation_put(at, &operation) - at);
+    bytes_free(&name);
+    return code;
 }
 
 static int put_stripe(const struct anonymous *a, const struct field *field, struct bytes *text) {
@@ -261,8 +278,8 @@ static int put_text(const struct anonymous *a, enum rule rule, const struct fiel
     case PACKED: return bytes_append(text, field->data, field->len);
     case INSIDE: return anonymous_name(a->key, NAME_PUBLIC_DEPTH, field->data, field->len, text);
     case WORDS: return anonymous_words(a->key, field->data, field->len, text);
+    case OPERATION: return put_operation(a, field, text);
     case PAIR:
-    case COUNTED:
     case PLACED: return put_pair(a, rule, field, text);
     case STRIPE: return put_stripe(a, field, text);
     case CALL:

@@ -268,6 +268,7 @@ const struct verb verb_export = {
     .usage = "[OPTION]... LOG --format FORMAT -o X",
     .about = "Writes the log for tools that do not know ioseer: as a trace for Perfetto, as an archive of OTF2,\n"
              "as CSV or as a SQLite file.\n"
+             "With --anonymous, what is written has no names; --format ioseer is then a log of ioseer.\n"
              "LOG can also be the spill directory of a running or killed job.",
     .options = rows,
     .run = export_run,

@@ -8,6 +8,7 @@
 
 #include "anonymous/name.h"
 #include "anonymous/record.h"
+#include "base/err.h"
 #include "base/siphash.h"
 #include "fmt/counters.h"
 #include "test_log_maker.h"
