@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -77,6 +79,23 @@ int io_beside_close(struct io_beside *beside, const char *path, int code) {
     if (close(beside->fd) < 0 && code >= 0) code = -errno;
     if (code >= 0 && rename(beside->path, path) < 0) code = -errno;
     if (code < 0) unlink(beside->path);
+    return code;
+}
+
+static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *place) {
+    (void)about, (void)kind, (void)place;
+    remove(path);
+    return 0;
+}
+
+int io_make_beside(const char *path, int (*make)(void *context, const char *beside), void *context) {
+    enum { OPEN_FOLDERS = 8 };
+    char *beside;
+    RETURN_IF(asprintf(&beside, "%s.%ld.part", path, (long)getpid()) < 0, -ENOMEM);
+    int code = make(context, beside);
+    if (code == 0 && rename(beside, path)) code = -errno;
+    if (code < 0) nftw(beside, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    free(beside);
     return code;
 }
 

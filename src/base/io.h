@@ -27,5 +27,9 @@ int io_beside_open(struct io_beside *beside, const char *path, mode_t mode);
 // `code`: of the work on it so far; if negative, the file is removed and the code returned.
 int io_beside_close(struct io_beside *beside, const char *path, int code);
 
+// Makes a file or a folder beside its place, and puts it there when it is whole. Returns the code of `make`, or why it
+// could not be put there.
+int io_make_beside(const char *path, int (*make)(void *context, const char *beside), void *context);
+
 // Locks a file for this process alone; -ETIMEDOUT if others hold it for longer. The lock goes when the file is closed.
 int io_lock(int fd, int timeout_ms);

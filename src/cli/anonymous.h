@@ -11,11 +11,15 @@ struct anonymous_work {
     uint64_t left_out; // damaged records and blocks
 };
 
-// Prepares the work on a log with the key of a file, or with `key_path` NULL one that is thrown away.
-int anonymous_prepare(struct anonymous_work *work, struct log *log, const char *key_path, struct problem *problem);
+// Prepares the work on the argument's log, with the key of a file or, if `key_path` is NULL, one that is thrown away.
+int anonymous_prepare(struct anonymous_work *work, const struct argument *argument, const char *key_path,
+                      const struct anonymous_options *options, struct problem *problem);
 
-// Writes the log as `path`, which replaces what is there. `work` is a struct anonymous_work.
+// Writes the log as `path`. `work` is a struct anonymous_work.
 int anonymous_make(void *work, const char *path);
 
 // Makes the argument's log one without names. With `quiet`, says nothing of damage.
-int anonymous_argument(struct anonymous_work *work, struct argument *argument, bool quiet, struct problem *problem);
+int anonymous_replace(struct anonymous_work *work, struct argument *argument, bool quiet, struct problem *problem);
+
+// Says what could not be read or was left out.
+void anonymous_warn(const struct anonymous_work *work, const struct argument *argument);

@@ -2,7 +2,6 @@
 #include "export/export.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "cli/anonymous.h"
 #include "cli/argument.h"
 #include "cli/query_print.h"
@@ -103,7 +103,8 @@ static int write_csv_file(struct work *work, struct sql *sql, const char *folder
     return output.error ? output.error : code < 0 ? code : failed;
 }
 
-static int make_csv(struct work *work, const char *folder) {
+static int make_csv(void *context, const char *folder) {
+    struct work *work = context;
     struct sql *sql;
     FORWARD(open_sql(work, &sql));
     int code = mkdir(folder, 0777) ? -errno : 0;
@@ -113,11 +114,13 @@ static int make_csv(struct work *work, const char *folder) {
     return code;
 }
 
-static int make_otf2(struct work *work, const char *path) {
+static int make_otf2(void *context, const char *path) {
+    struct work *work = context;
     return export_otf2(work->argument->log, path, &work->watch, &work->problem);
 }
 
-static int make_sqlite(struct work *work, const char *path) {
+static int make_sqlite(void *context, const char *path) {
+    struct work *work = context;
     struct sql *sql;
     FORWARD(open_sql(work, &sql));
     int code = export_sqlite(sql, path, &work->watch, &work->problem);
@@ -125,7 +128,7 @@ static int make_sqlite(struct work *work, const char *path) {
     return code;
 }
 
-static int make_log(struct work *work, const char *path) { return anonymous_make(&work->anonymous, path); }
+static int make_log(void *work, const char *path) { return anonymous_make(&((struct work *)work)->anonymous, path); }
 
 // A format is written to an output, or makes what has a name of its own.
 static const struct format {
@@ -133,7 +136,7 @@ static const struct format {
     bool is_all; // with --all
     bool is_folder, is_binary;
     int (*write)(struct work *work, struct output *output);
-    int (*make)(struct work *work, const char *path);
+    int (*make)(void *work, const char *path); // for io_make_beside
 } formats[] = {
     {.name = "csv", .write = write_csv},
     {.name = "csv", .is_all = true, .is_folder = true, .make = make_csv},
@@ -163,21 +166,8 @@ static enum status write_output(struct work *work, const struct format *format) 
     return status;
 }
 
-static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *place) {
-    (void)about, (void)kind, (void)place;
-    remove(path);
-    return 0;
-}
-
-// Made beside its place and then renamed: it is there as a whole or not at all.
-static enum status make_beside(struct work *work, const struct format *format) {
-    char *beside;
-    if (asprintf(&beside, "%s.%ld.part", options.output, (long)getpid()) < 0)
-        return cli_fail("export", options.output, -ENOMEM);
-    int code = format->make(work, beside);
-    if (code == 0 && rename(beside, options.output)) code = -errno;
-    if (code < 0) nftw(beside, remove_entry, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-    free(beside);
+static enum status make_output(struct work *work, const struct format *format) {
+    int code = io_make_beside(options.output, format->make, work);
     return code < 0 ? cli_problem("export", options.output, &work->problem, code) : STATUS_OK;
 }
 
@@ -199,9 +189,8 @@ static enum status check_output(const struct argument *argument, const struct fo
 static enum status check_options(void) {
     if (!options.format) return cli_usage("export", "--format", "is missing");
     if (!find_format()) return cli_usage("export", "--all", "is for csv; other formats have everything");
-    if (options.key && !options.anonymous) return cli_usage("export", "--key", "is for --anonymous");
-    if (!options.anonymous && !strcmp(options.format, "ioseer"))
-        return cli_usage("export", "--format", "ioseer is for --anonymous; `ioseer pack` makes the log of a directory");
+    if (!options.anonymous && (options.key || !strcmp(options.format, "ioseer")))
+        return cli_usage("export", "--anonymous", "is missing: --key and --format ioseer go with it");
     if (options.table && strcmp(options.format, "csv")) return cli_usage("export", "--table", "is for csv");
     if (options.table && options.all) return cli_usage("export", "--table", "cannot be combined with --all");
     for (size_t i = 0; options.table && sql_description(i); i++) {
@@ -213,38 +202,25 @@ static enum status check_options(void) {
 
 // --- the verb
 
-// The log itself is written by `make_log`; other formats are made of a log without names.
-static int remove_names(struct work *work, struct argument *argument, const struct format *format) {
-    struct anonymous_work *anonymous = &work->anonymous;
-    FORWARD(anonymous_prepare(anonymous, argument->log, options.key, &work->problem));
-    anonymous->options.progress = work->watch.progress;
-    anonymous->options.context = work->watch.context;
-    return format->make == make_log ? 0 : anonymous_argument(anonymous, argument, options.quiet, &work->problem);
-}
-
-static void warn(const struct argument *argument, const struct anonymous_work *anonymous) {
-    argument_warn(argument);
-    if (anonymous->left_out)
-        cli_warn("export", "%s: left out: %s", argument->path, human_count(anonymous->left_out, "damaged record").text);
-}
-
 static enum status export_log(struct argument *argument, const struct format *format) {
     struct work work = {.argument = argument};
-    struct watching watching = {.problem = &work.problem,
-                                .all = log_events(argument->log) + log_events_below(argument->log),
-                                .start = clock_seconds(),
-                                .is_visible = !options.quiet && isatty(STDERR_FILENO)};
+    uint64_t all = log_events(argument->log) + log_events_below(argument->log);
+    bool is_visible = !options.quiet && isatty(STDERR_FILENO);
+    struct watching watching = {&work.problem, all, .start = clock_seconds(), .is_visible = is_visible};
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     work.watch = (struct export_watch){&watching, watch};
     // The second one ends the program at once.
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         sigaction(signals[i], &(struct sigaction){.sa_handler = catch_signal, .sa_flags = (int)SA_RESETHAND}, NULL);
-    int code = options.anonymous ? remove_names(&work, argument, format) : 0;
+    const struct anonymous_options how = {true, watch, &watching};
+    int code = options.anonymous ? anonymous_prepare(&work.anonymous, argument, options.key, &how, &work.problem) : 0;
+    if (code == 0 && options.anonymous && format->make != make_log)
+        code = anonymous_replace(&work.anonymous, argument, options.quiet, &work.problem);
     enum status status = code < 0        ? cli_problem("export", argument->path, &work.problem, code)
                          : format->write ? write_output(&work, format)
-                                         : make_beside(&work, format);
+                                         : make_output(&work, format);
     if (watching.shown > 0) fprintf(stderr, "\r\033[K");
-    if (status == STATUS_OK && !options.quiet) warn(argument, &work.anonymous);
+    if (status == STATUS_OK && !options.quiet) anonymous_warn(&work.anonymous, argument);
     return status;
 }
 
@@ -267,8 +243,7 @@ const struct verb verb_export = {
     .summary = "write a log in the format of another program",
     .usage = "[OPTION]... LOG --format FORMAT -o X",
     .about = "Writes the log for tools that do not know ioseer: as a trace for Perfetto, as an archive of OTF2,\n"
-             "as CSV or as a SQLite file.\n"
-             "With --anonymous, what is written has no names; --format ioseer is then a log of ioseer.\n"
+             "as CSV or as a SQLite file; with --anonymous without names, also as a log of ioseer.\n"
              "LOG can also be the spill directory of a running or killed job.",
     .options = rows,
     .run = export_run,
