@@ -205,8 +205,8 @@ static enum status check_options(void) {
 static enum status export_log(struct argument *argument, const struct format *format) {
     struct work work = {.argument = argument};
     uint64_t all = log_events(argument->log) + log_events_below(argument->log);
-    bool is_visible = !options.quiet && isatty(STDERR_FILENO);
-    struct watching watching = {&work.problem, all, .start = clock_seconds(), .is_visible = is_visible};
+    struct watching watching = {&work.problem, all, .start = clock_seconds()};
+    watching.is_visible = !options.quiet && isatty(STDERR_FILENO);
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     work.watch = (struct export_watch){&watching, watch};
     // The second one ends the program at once.
@@ -214,8 +214,8 @@ static enum status export_log(struct argument *argument, const struct format *fo
         sigaction(signals[i], &(struct sigaction){.sa_handler = catch_signal, .sa_flags = (int)SA_RESETHAND}, NULL);
     const struct anonymous_options how = {true, watch, &watching};
     int code = options.anonymous ? anonymous_prepare(&work.anonymous, argument, options.key, &how, &work.problem) : 0;
-    if (code == 0 && options.anonymous && format->make != make_log)
-        code = anonymous_replace(&work.anonymous, argument, options.quiet, &work.problem);
+    bool is_made = code == 0 && options.anonymous && format->make != make_log;
+    if (is_made) code = anonymous_replace(&work.anonymous, argument, options.quiet, &work.problem);
     enum status status = code < 0        ? cli_problem("export", argument->path, &work.problem, code)
                          : format->write ? write_output(&work, format)
                                          : make_output(&work, format);
@@ -232,8 +232,7 @@ static enum status export_run(int argc, char **argv) {
     if (status != STATUS_OK) return status;
     const struct format *format = find_format();
     if (options.output && !strcmp(options.output, "-")) options.output = NULL;
-    status = check_output(&argument, format);
-    if (status == STATUS_OK) status = export_log(&argument, format);
+    if ((status = check_output(&argument, format)) == STATUS_OK) status = export_log(&argument, format);
     argument_close(&argument);
     return status;
 }
