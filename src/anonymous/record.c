@@ -36,7 +36,7 @@ enum rule {
 enum { MAX_KEYS = 64 };
 
 // Every key of every kind that a log may hold. What is not here is dropped: a new key, too, until somebody has decided.
-// Dropped on purpose: the port of a server, its process id, numbers of modules and their addresses.
+// Dropped on purpose: the port of a server, numbers of modules and their addresses.
 static const uint8_t rules[][MAX_KEYS] = {
     [RECORD_JOB] = {[JOB_COMMAND] = WORD,
                     [JOB_START_NS] = MOMENT,
@@ -139,6 +139,7 @@ static const uint8_t rules[][MAX_KEYS] = {
                        [SERVER_BRICK] = PATH,
                        [SERVER_STORAGE] = WORDS,
                        [SERVER_DISCONNECTED_NS... SERVER_CLOCK_ERROR_NS] = NUMBER,
+                       [SERVER_PID] = NUMBER,
                        [SERVER_CLOCK_DRIFT] = NUMBER,
                        [SERVER_MISSING] = TEXT},
     [RECORD_UNTIED] = {[UNTIED_LAYER... UNTIED_WRITTEN] = NUMBER},
