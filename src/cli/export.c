@@ -11,19 +11,23 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "cli/anonymous.h"
 #include "cli/argument.h"
 #include "cli/query_print.h"
 
 static struct {
-    const char *format, *output, *table;
-    bool all, force, quiet;
+    const char *format, *output, *table, *key;
+    bool all, anonymous, force, quiet;
 } options;
 
 static const struct option_row rows[] = {
-    {"format", 0, OPTION_CHOICE, &options.format, "perfetto|otf2|csv|sqlite|darshan", "what to write"},
+    {"format", 0, OPTION_CHOICE, &options.format, "perfetto|otf2|csv|sqlite|darshan|ioseer", "what to write"},
     {"output", 'o', OPTION_TEXT, &options.output, "X", "write to X; - is standard output"},
     {"table", 0, OPTION_TEXT, &options.table, "TABLE", "csv: this table (default: events; query --tables lists them)"},
     {"all", 'a', OPTION_FLAG, &options.all, NULL, "csv: all tables, each as a file of the new folder X"},
+    {"anonymous", 0, OPTION_FLAG, &options.anonymous, NULL, "without names of files, users, hosts and programs"},
+    {"key", 0, OPTION_TEXT, &options.key, "FILE",
+     "replace names with the key in FILE, which is made if it is not there"},
     {"force", 0, OPTION_FLAG, &options.force, NULL, "overwrite X if it is a file"},
     ROW_QUIET(&options.quiet, "suppress progress, and warnings about unreadable parts"),
     {0},
@@ -59,6 +63,7 @@ struct work {
     const struct argument *argument;
     struct export_watch watch;
     struct problem problem;
+    struct anonymous_work anonymous;
 };
 
 // --- formats
@@ -128,6 +133,8 @@ static int make_sqlite(void *context, const char *path) {
     return code;
 }
 
+static int make_log(void *work, const char *path) { return anonymous_make(&((struct work *)work)->anonymous, path); }
+
 // A format is written to an output, or makes what has a name of its own.
 static const struct format {
     const char *name;
@@ -142,6 +149,7 @@ static const struct format {
     {.name = "otf2", .is_folder = true, .make = make_otf2},
     {.name = "darshan", .is_binary = true, .make = make_darshan},
     {.name = "sqlite", .is_binary = true, .make = make_sqlite},
+    {.name = "ioseer", .is_binary = true, .make = make_log},
 };
 
 static const struct format *find_format(void) {
@@ -187,6 +195,8 @@ static enum status check_output(const struct argument *argument, const struct fo
 static enum status check_options(void) {
     if (!options.format) return cli_usage("export", "--format", "is missing");
     if (!find_format()) return cli_usage("export", "--all", "is for csv; other formats have everything");
+    if (!options.anonymous && (options.key || !strcmp(options.format, "ioseer")))
+        return cli_usage("export", "--anonymous", "is missing: --key and --format ioseer go with it");
     if (options.table && strcmp(options.format, "csv")) return cli_usage("export", "--table", "is for csv");
     if (options.table && options.all) return cli_usage("export", "--table", "cannot be combined with --all");
     for (size_t i = 0; options.table && sql_description(i); i++) {
@@ -198,19 +208,25 @@ static enum status check_options(void) {
 
 // --- the verb
 
-static enum status export_log(const struct argument *argument, const struct format *format) {
+static enum status export_log(struct argument *argument, const struct format *format) {
     struct work work = {.argument = argument};
-    struct watching watching = {.problem = &work.problem,
-                                .all = log_events(argument->log) + log_events_below(argument->log),
-                                .start = clock_seconds(),
-                                .is_visible = !options.quiet && isatty(STDERR_FILENO)};
+    uint64_t all = log_events(argument->log) + log_events_below(argument->log);
+    struct watching watching = {&work.problem, all, .start = clock_seconds()};
+    watching.is_visible = !options.quiet && isatty(STDERR_FILENO);
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     work.watch = (struct export_watch){&watching, watch};
     // The second one ends the program at once.
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         sigaction(signals[i], &(struct sigaction){.sa_handler = catch_signal, .sa_flags = (int)SA_RESETHAND}, NULL);
-    enum status status = format->write ? write_output(&work, format) : make_output(&work, format);
+    const struct anonymous_options how = {true, watch, &watching};
+    int code = options.anonymous ? anonymous_prepare(&work.anonymous, argument, options.key, &how, &work.problem) : 0;
+    bool is_made = code == 0 && options.anonymous && format->make != make_log;
+    if (is_made) code = anonymous_replace(&work.anonymous, argument, options.quiet, &work.problem);
+    enum status status = code < 0        ? cli_problem("export", argument->path, &work.problem, code)
+                         : format->write ? write_output(&work, format)
+                                         : make_output(&work, format);
     if (watching.shown > 0) fprintf(stderr, "\r\033[K");
+    if (status == STATUS_OK && !options.quiet) anonymous_warn(&work.anonymous, argument);
     return status;
 }
 
@@ -222,9 +238,7 @@ static enum status export_run(int argc, char **argv) {
     if (status != STATUS_OK) return status;
     const struct format *format = find_format();
     if (options.output && !strcmp(options.output, "-")) options.output = NULL;
-    status = check_output(&argument, format);
-    if (status == STATUS_OK) status = export_log(&argument, format);
-    if (status == STATUS_OK && !options.quiet) argument_warn(&argument);
+    if ((status = check_output(&argument, format)) == STATUS_OK) status = export_log(&argument, format);
     argument_close(&argument);
     return status;
 }
@@ -233,9 +247,10 @@ const struct verb verb_export = {
     .name = "export",
     .summary = "write a log in the format of another program",
     .usage = "[OPTION]... LOG --format FORMAT -o X",
-    .about = "Writes the log for tools that do not know ioseer: as a trace for Perfetto, as an archive of OTF2,\n"
-             "as CSV, as a SQLite file or as a log of Darshan.\n"
-             "LOG can also be the spill directory of a running or killed job.",
+    .about =
+        "Writes the log for tools that do not know ioseer: as a trace for Perfetto, as an archive of OTF2,\n"
+        "as CSV, as a SQLite file or as a log of Darshan; with --anonymous without names, also as a log of ioseer.\n"
+        "LOG can also be the spill directory of a running or killed job.",
     .options = rows,
     .run = export_run,
 };

@@ -221,6 +221,8 @@ void log_close(struct log *log) {
     free(log);
 }
 
+const struct log_header *log_header(const struct log *log) { return &log->header; }
+
 const struct log_job *log_job(const struct log *log) { return &log->job; }
 
 int64_t log_run_ns(const struct log *log) {

@@ -333,6 +333,7 @@ struct log_health {
 int log_open(struct log **log, const char *path);
 void log_close(struct log *log);
 
+const struct log_header *log_header(const struct log *log); // all 0 if it is damaged
 const struct log_job *log_job(const struct log *log);
 int64_t log_run_ns(const struct log *log); // of the job; if its end is unknown, until its last known moment
 const struct log_health *log_health(const struct log *log);
@@ -419,6 +420,9 @@ static inline size_t log_process_index(const struct log *log, const struct log_p
 // Whether the process, which ended in an exec, may go on as the other one. Process numbers are used again: the caller
 // looks for the next one with that number.
 bool log_process_goes_on(const struct log_process *process, const struct log_process *as);
+// Of the name of a program, without its folder: how many of its bytes show that it starts the ranks of MPI programs
+// (mpiexec.hydra: 7); 0 if it does not.
+size_t log_launcher_prefix(const char *name);
 bool log_process_same_host(const struct log_process *a, const struct log_process *b);
 
 // Compares world, then rank. Processes without a rank come last and are equal.
@@ -426,3 +430,6 @@ int log_process_compare(const struct log_process *left, const struct log_process
 
 // Reads the block at a place. Replaces the contents of `raw`.
 int log_read_block(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *raw);
+// The same of a block of events, and starts a decoder, which uses `raw`. Replaces the contents of `stored`, too.
+int log_read_events(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *stored,
+                    struct bytes *raw, struct stream_decoder *decoder);

@@ -41,19 +41,22 @@ bool log_process_goes_on(const struct log_process *process, const struct log_pro
     return process->exit == EXIT_EXEC && process->pid == as->pid && log_process_same_host(process, as);
 }
 
-static bool is_launcher(const struct log_process *process) {
+size_t log_launcher_prefix(const char *name) {
     static const char *const starts[] = {"mpiexec", "mpirun", "hydra_", "orte", "prte", "srun", "slurmstepd"};
     static const char *const names[] = {"orted", "prted", "prun"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) return strlen(names[i]);
+    }
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0) return strlen(starts[i]);
+    }
+    return 0;
+}
+
+static bool is_launcher(const struct log_process *process) {
     const char *name = process->exe ? process->exe : process->args.count ? process->args.word[0] : "";
     const char *slash = strrchr(name, '/');
-    if (slash) name = slash + 1;
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        if (strncmp(name, starts[i], strlen(starts[i])) == 0) return true;
-    }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(name, names[i]) == 0) return true;
-    }
-    return false;
+    return log_launcher_prefix(slash ? slash + 1 : name) > 0;
 }
 
 static int compare_pids(const void *a, const void *b) {

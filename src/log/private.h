@@ -167,9 +167,6 @@ int log_read_block_header(const struct log *log, uint64_t end, uint64_t offset, 
 // Reads the block at `offset`. Replaces the contents of `stored` (as in the file) and `raw`.
 int log_read_block_at(const struct log *log, uint64_t offset, struct log_block *block, struct bytes *stored,
                       struct bytes *raw);
-// Reads a block of events and starts a decoder, which uses `raw`.
-int log_read_events(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *stored,
-                    struct bytes *raw, struct stream_decoder *decoder);
 
 // Fills `places`, from the index if it is good.
 int log_find_blocks(struct log *log);

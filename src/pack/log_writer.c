@@ -11,7 +11,9 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "fmt/clock_map.h"
 #include "fmt/records.h"
+#include "fmt/stream.h"
 
 enum {
     RECORDS_BLOCK_BYTES = 256 << 10, // records are written when there are this many bytes of them
@@ -43,6 +45,22 @@ void log_writer_remove_unfinished(const char *path, int pid) {
     char *beside = name_beside(path, pid);
     if (beside) unlink(beside);
     free(beside);
+}
+
+void log_summary_add(struct log_summary *summary, unsigned class, unsigned traits, const struct stream_event *event) {
+    if (class >= CLASS_COUNT) class = CLASS_NONE;
+    summary->count[class]++;
+    summary->duration_ns[class] += event->duration;
+    if (traits & CALL_TRANSFERS && event->has_result && event->result > 0)
+        summary->bytes[class] += (uint64_t)event->result;
+}
+
+void log_summary_end(struct log_summary *summary, const struct clock_map *clock) {
+    double rate = (double)clock->span_ns / (double)clock->span_units;
+    for (unsigned class = 0; class < CLASS_COUNT; class ++) {
+        double ns = (double)summary->duration_ns[class] * rate;
+        summary->duration_ns[class] = ns < (double)(UINT64_MAX >> 5) ? (uint64_t)ns : UINT64_MAX >> 4;
+    }
 }
 
 int log_writer_open(struct log_writer *w, const char *path, const struct log_header *header) {

@@ -32,6 +32,12 @@ struct log_summary {
     uint64_t duration_ns[CLASS_COUNT];
 };
 
+// Adds an event of a call, then turns the sums of clock units into nanoseconds.
+struct stream_event;
+struct clock_map;
+void log_summary_add(struct log_summary *summary, unsigned class, unsigned traits, const struct stream_event *event);
+void log_summary_end(struct log_summary *summary, const struct clock_map *clock);
+
 // End it with log_writer_publish or log_writer_abandon, whatever this returns.
 int log_writer_open(struct log_writer *w, const char *path, const struct log_header *header);
 

@@ -10,23 +10,9 @@
 #include "pack/import.h"
 #include "pack/pack.h"
 
-// What makes a log at the path of what the user named.
-typedef int make_log(const char *from, const char *log_path, struct problem *problem);
-
-static int make_of_directory(const char *from, const char *log_path, struct problem *problem) {
-    struct pack_options options = {.replace = true};
-    struct pack_result result;
-    int code = pack_directory(NULL, from, log_path, &options, &result);
-    return code == ERR_NOTHING ? problem_set(problem, code, from, "no spill files in it") : code;
-}
-
-static int make_of_foreign(const char *from, const char *log_path, struct problem *problem) {
-    struct import_result result;
-    return import_file(from, log_path, true, &result, problem);
-}
-
-// The temporary log needs no name once it is open.
-static int open_made(struct log **log, const char *path, make_log *make, struct problem *problem) {
+// The log needs no name once it is open.
+int pack_open_temporary(struct log **log, int (*make)(void *context, const char *path), void *context,
+                        struct problem *problem) {
     const char *folder = getenv("TMPDIR");
     char *temporary = NULL;
     if (!folder || !*folder) folder = "/tmp";
@@ -34,7 +20,7 @@ static int open_made(struct log **log, const char *path, make_log *make, struct 
     int fd = mkstemp(temporary), code = fd < 0 ? problem_code(problem, -errno, folder) : 0;
     if (fd >= 0) {
         close(fd);
-        code = make(path, temporary, problem);
+        code = make(context, temporary);
         if (code == 0) code = log_open(log, temporary);
         unlink(temporary);
     }
@@ -42,13 +28,36 @@ static int open_made(struct log **log, const char *path, make_log *make, struct 
     return code;
 }
 
+// What the user named.
+struct foreign {
+    const char *path;
+    struct problem *problem;
+};
+
+static int make_of_directory(void *context, const char *temporary) {
+    const struct foreign *from = context;
+    struct pack_options options = {.replace = true};
+    struct pack_result result;
+    int code = pack_directory(NULL, from->path, temporary, &options, &result);
+    return code == ERR_NOTHING ? problem_set(from->problem, code, from->path, "no spill files in it") : code;
+}
+
+static int make_of_import(void *context, const char *temporary) {
+    const struct foreign *from = context;
+    struct import_result result;
+    return import_file(from->path, temporary, true, &result, from->problem);
+}
+
 int pack_open_log(struct log **log, const char *path, bool *is_directory, struct problem *problem) {
     struct stat status;
     *is_directory = false;
     if (stat(path, &status)) return problem_code(problem, -errno, path);
     *is_directory = S_ISDIR(status.st_mode);
-    make_log *make = *is_directory ? make_of_directory : import_is_foreign(path) ? make_of_foreign : NULL;
-    int code = make ? open_made(log, path, make, problem) : log_open(log, path);
+    int (*make)(void *, const char *) = *is_directory             ? make_of_directory
+                                        : import_is_foreign(path) ? make_of_import
+                                                                  : NULL;
+    struct foreign from = {path, problem};
+    int code = make ? pack_open_temporary(log, make, &from, problem) : log_open(log, path);
     if (code == ERR_FORMAT) problem_set(problem, code, path, "not an ioseer log");
     return code < 0 ? problem_code(problem, code, path) : 0;
 }

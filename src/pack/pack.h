@@ -101,6 +101,10 @@ int pack_is_running(const char *spill_dir, bool counts_unseen);
 // like a full disk.
 int pack_open_log(struct log **log, const char *path, bool *is_directory, struct problem *problem);
 
+// Opens a log that `make` writes in the folder for temporary files; nothing is left there.
+int pack_open_temporary(struct log **log, int (*make)(void *context, const char *path), void *context,
+                        struct problem *problem);
+
 // Whether a log may get this name, for a check before the work begins. `problem` says why not.
 int pack_check_name(const char *log_path, bool replace, struct problem *problem);
 

@@ -36,10 +36,8 @@ static void add_event(struct chunk_facts *facts, const struct stream_event *even
     facts->events++;
     if (event->start < facts->earliest) facts->earliest = event->start;
     if (end > facts->latest) facts->latest = end;
-    facts->summary.count[class]++;
-    facts->summary.duration_ns[class] += event->duration;
+    log_summary_add(&facts->summary, class, call->traits, event);
     if (call->traits & CALL_TRANSFERS && event->has_result && event->result > 0) {
-        facts->summary.bytes[class] += (uint64_t)event->result;
         if (is_lowest(call->layer) && (class == CLASS_READ || class == CLASS_WRITE)) {
             facts->moved[class == CLASS_WRITE] += (uint64_t)event->result;
             if (call->layer == LAYER_POSIX && !(call->traits & CALL_UNCOUNTED))
@@ -90,14 +88,6 @@ static uint64_t to_ns(const struct clock_map *clock, uint64_t units) {
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-static void durations_to_ns(struct log_summary *summary, const struct clock_map *clock) {
-    double rate = (double)clock->span_ns / (double)clock->span_units;
-    for (unsigned class = 0; class < CLASS_COUNT; class ++) {
-        double ns = (double)summary->duration_ns[class] * rate;
-        summary->duration_ns[class] = ns < (double)(UINT64_MAX >> 5) ? (uint64_t)ns : UINT64_MAX >> 4;
-    }
-}
-
 int pack_write_chunk(struct pack *pack, struct pack_process *process, const struct spill_piece *piece,
                      enum log_block_flag flags) {
     struct chunk_facts facts;
@@ -123,7 +113,7 @@ int pack_write_chunk(struct pack *pack, struct pack_process *process, const stru
     };
     if (block.end_ns < block.start_ns) block.end_ns = block.start_ns;
     facts.summary.process = process->id;
-    durations_to_ns(&facts.summary, &process->clock);
+    log_summary_end(&facts.summary, &process->clock);
     if (!is_below) pack->result.events += facts.events;
     for (unsigned i = 0; i < 2 && !process->spill.header.counts_all; i++) {
         pack->result.bytes[i] += facts.moved[i];
