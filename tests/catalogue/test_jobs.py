@@ -125,7 +125,7 @@ class Questions(CatalogueCase):
                 self.assertTrue(self.ask('--by', by, '--sort', sort, '--top', '5')['groups'])
         self.expect_error(2, 'jobs', '--db', self.db, '--by', 'finding', '--sort', 'bytes')
         self.expect_error(2, 'jobs', '--db', self.db, '--sort', 'name')
-        self.expect_error(2, 'jobs', '--db', self.db, '--by', 'user', '--fs', '/')
+        self.expect_error(2, 'jobs', '--db', self.db, '--by', 'user', '--after', '5')
         self.expect_error(2, 'jobs', '--db', self.db, '--by', 'user', '--slower')
         self.expect_error(2, 'jobs', '--db', self.db, '--since', 'yesterday')
         self.expect_error(2, 'jobs', '--db', self.db, 'word')
