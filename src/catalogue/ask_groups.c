@@ -9,16 +9,18 @@
 #include "catalogue/job.h"
 #include "catalogue/schema.h"
 
-#define SUMS                                                                                                           \
+#define SUMS_NAMED(findings_key)                                                                                       \
     {"jobs", "JOBS", ANSWER_COUNT, "SUM(s.jobs)"}, {"run_time", "RUN", ANSWER_NS, "SUM(s.run_ns)"},                    \
         {"core_seconds", "RUN x NP", ANSWER_NS, "SUM(s.core_ns)"}, {"io_seconds", "I/O", ANSWER_NS, "SUM(s.io_ns)"},   \
         {"io_share", "SHARE", ANSWER_SHARE, "SUM(s.io_ns) / NULLIF(SUM(s.known_run_ns), 0)"},                          \
         {"bytes_read", "READ", ANSWER_BYTES, "SUM(s.bytes_read)"},                                                     \
         {"bytes_written", "WRITTEN", ANSWER_BYTES, "SUM(s.bytes_written)"},                                            \
         {"files", "FILES", ANSWER_COUNT, "SUM(s.files)"}, {"calls", NULL, ANSWER_COUNT, "SUM(s.calls)"},               \
-        {"findings", NULL, ANSWER_COUNT, "SUM(s.findings)"}, {                                                         \
+        {findings_key, NULL, ANSWER_COUNT, "SUM(s.findings)"}, {                                                       \
         "stake_seconds", "AT STAKE", ANSWER_NS, "SUM(s.stake_ns)"                                                      \
     }
+
+#define SUMS SUMS_NAMED("findings")
 
 static const struct answer_column user_columns[] = {{"user", "USER", ANSWER_TEXT, "MIN(n.name)"}, SUMS, {0}};
 static const struct answer_column program_columns[] = {{"program", "PROGRAM", ANSWER_TEXT, "MIN(n.name)"}, SUMS, {0}};
@@ -272,7 +274,7 @@ int ask_groups(struct catalogue *catalogue, const struct ask *ask, enum ask_by b
 int ask_statistics(struct catalogue *catalogue, const struct ask *ask, answer_row *row, void *context,
                    struct problem *problem) {
     static const struct answer_column columns[] = {
-        SUMS,
+        SUMS_NAMED("finding_count"), // there is a list of findings, too
         {"mpi_jobs", NULL, ANSWER_COUNT, "SUM(s.mpi)"},
         {"collective_jobs", NULL, ANSWER_COUNT, "SUM(s.collective)"},
         {"collective_bytes", NULL, ANSWER_BYTES, "SUM(s.collective_bytes)"},
