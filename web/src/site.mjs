@@ -12,6 +12,7 @@ import { number } from './summary.mjs';
 const topRows = 10;
 const suggestions = 200;
 const mostDays = 100; // a longer time is shown by months
+const mostAdded = 20_000; // jobs that are added up one by one
 
 // --- the parts, from answers
 
@@ -169,9 +170,21 @@ export function servedSite(site) {
             replace(place, make(values));
         } catch (error) {
             if (signal.aborted) return;
-            replace(place, h('p', { class: 'note' }, `The catalogue does not answer: ${error.message}`));
+            replace(place, h('p', { class: error.isLimit ? 'quiet' : 'note' }, error.isLimit ? error.message : `The catalogue does not answer: ${error.message}`));
         }
         place.removeAttribute('aria-busy');
+    }
+
+    // Sums are kept by month, user and program. Jobs of a file system or with a finding are added up one by one, which
+    // takes long if they are many: the list of them does not.
+    async function checkNumber() {
+        const { signal } = asking;
+        const { fs, finding, ...others } = filter;
+        const choices = [fs && [{ ...others, fs }, 'fs'], finding && [{ ...others, finding }, 'finding']].filter(Boolean);
+        const answers = await Promise.all(choices.map(([own, by]) => siteServer.ask('groups', own, { by }, signal)));
+        const number = Math.min(...answers.map(({ groups }) => groups.reduce((sum, { jobs: some }) => sum + some, 0)));
+        if (answers.length === 0 || number <= mostAdded) return;
+        throw Object.assign(new Error(`There are ${answers.length > 1 ? 'up to ' : ''}${plural(number, 'such job')}. Sums of so many take long: choose a shorter time, a user or a program, too. The list has all of them.`), { isLimit: true });
     }
 
     function show() {
@@ -179,12 +192,14 @@ export function servedSite(site) {
         asking = new AbortController();
         form.show(filter);
         jobs.show();
-        const statistics = ask('statistics');
-        const groups = (by) => ask('groups', { by, top: topRows });
+        const isChecked = checkNumber();
+        const sums = (...question) => isChecked.then(() => ask(...question));
+        const statistics = sums('statistics');
+        const groups = (by) => sums('groups', { by, top: topRows });
         const inDays = isShort(filter);
         put('overview', statistics, overview);
         statistics.then(({ statistics: found }) => jobs.sayAll(found.jobs), () => {});
-        put('time', inDays ? ask('groups', { by: 'day' }) : statistics, (found) => [
+        put('time', inDays ? sums('groups', { by: 'day' }) : statistics, (found) => [
             h('p', { class: 'intro' }, `In UTC. A click shows one ${inDays ? 'day' : 'month'}.`),
             overTime(inDays ? found.groups : found.statistics.months, inDays ? 'day' : 'month', choosePeriod(change)),
         ]);
