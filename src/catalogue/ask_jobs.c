@@ -134,8 +134,9 @@ static int find_after(struct listing *listing, const char *key) {
                        listing->ask->after);
 }
 
-static void put_after(const struct listing *listing, struct ask_statement *statement, const char *key) {
-    fprintf(statement->out, " AND (j.%s, j.id) < ($1, $2)", key);
+static void put_after(const struct listing *listing, struct ask_statement *statement, const char *key, bool is_sorted) {
+    if (!listing->ask->after) return;
+    fprintf(statement->out, " AND (%sj.%s, j.id) < ($1, $2)", is_sorted ? "+" : "", key);
     for (size_t i = 0; i < 2; i++) statement->value[statement->values++] = listing->after[i];
 }
 
@@ -150,9 +151,9 @@ static int list(struct listing *listing, const char *key, const char *only_colum
     fputs(" FROM (SELECT j.id FROM jobs j WHERE 1 = 1", statement.out);
     put_filter(listing, &statement);
     if (only_column) fprintf(statement.out, " AND j.%s = %" PRId64, only_column, only);
-    if (listing->ask->after) put_after(listing, &statement, key);
     // If the filter passes few jobs, they are sorted: along the order, there could be a long way to the first of them.
     bool is_sorted = !listing->is_broad && !only_column;
+    put_after(listing, &statement, key, is_sorted);
     fprintf(statement.out, " ORDER BY %sj.%s DESC, j.id DESC", is_sorted ? "+" : "", key);
     ask_put_limit(&statement, left);
     fprintf(statement.out,

@@ -159,8 +159,8 @@ int jobs_print_row(void *context, const struct answer_column *column, const stru
 
 int jobs_print_end(struct jobs_printer *printer, int code) {
     if (printer->format == QUERY_CSV) return code;
-    int ended = table_end(&printer->table);
-    return code < 0 ? code : ended;
+    if (code < 0) printer->table.error = code; // then nothing of it is printed
+    return table_end(&printer->table);
 }
 
 // --- statistics
