@@ -115,23 +115,33 @@ static const struct ask_names *unsummed(const struct ask_found *found, enum part
     return names->is_asked && own != (int)kind ? names : NULL;
 }
 
-static void put_unsummed(struct ask_statement *statement, const struct grouping *grouping,
+// If something else passes few jobs, each of them is looked at; otherwise those with the name are collected.
+static bool is_narrow(const struct ask_filter *filter, const struct ask_found *found) {
+    return found->user.is_asked || found->program.is_asked || (filter->has_since && filter->has_until);
+}
+
+static void put_unsummed(struct ask_statement *statement, const struct grouping *grouping, bool narrow,
                          const struct ask_found *found) {
     static const enum part_kind kinds[] = {PART_SYSTEM, PART_FINDING};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct ask_names *names = unsummed(found, kinds[i], grouping->kind);
         if (!names) continue;
-        fprintf(statement->out, " AND j.id IN (SELECT w.job_id FROM %s w WHERE 1 = 1", part_tables[kinds[i]].rows);
+        fprintf(statement->out,
+                narrow ? " AND EXISTS (SELECT 1 FROM %s w WHERE w.job_id = j.id"
+                       : " AND j.id IN (SELECT w.job_id FROM %s w WHERE 1 = 1",
+                part_tables[kinds[i]].rows);
         ask_put_names(statement, "w.name_id", names);
         fputc(')', statement->out);
     }
 }
 
+static bool has_unsummed(const struct grouping *grouping, const struct ask_found *found) {
+    return unsummed(found, PART_SYSTEM, grouping->kind) || unsummed(found, PART_FINDING, grouping->kind);
+}
+
 static struct ask_months months_of(const struct grouping *grouping, const struct ask_filter *filter,
                                    const struct ask_found *found) {
-    bool is_summed = !grouping->period && !unsummed(found, PART_SYSTEM, grouping->kind) &&
-                     !unsummed(found, PART_FINDING, grouping->kind);
-    if (is_summed) return ask_split(filter);
+    if (!grouping->period && !has_unsummed(grouping, found)) return ask_split(filter);
     const struct ask_range all = {filter->has_since ? filter->since_ns : 0,
                                   filter->has_until ? filter->until_ns : INT64_MAX};
     return (struct ask_months){.first = 1, .last = 0, .part = {all}, .parts = 1};
@@ -173,6 +183,7 @@ static void end_branch(struct ask_statement *statement, const struct grouping *g
 static void put_source(struct ask_statement *statement, const struct grouping *grouping, const struct ask *ask,
                        const struct ask_found *found) {
     const struct ask_months months = months_of(grouping, &ask->filter, found);
+    bool has_rest = has_unsummed(grouping, found), narrow = is_narrow(&ask->filter, found);
     fputc('(', statement->out);
     put_branch(statement, grouping, true);
     fprintf(statement->out, " WHERE month >= %" PRId64 " AND month <= %" PRId64, months.first, months.last);
@@ -183,8 +194,8 @@ static void put_source(struct ask_statement *statement, const struct grouping *g
         put_branch(statement, grouping, false);
         fprintf(statement->out, " WHERE j.start_ns >= %" PRId64 " AND j.start_ns < %" PRId64, months.part[i].from_ns,
                 months.part[i].until_ns);
-        put_filter(statement, grouping, found, "+j.", "+q.");
-        put_unsummed(statement, grouping, found);
+        put_filter(statement, grouping, found, has_rest && narrow ? "j." : "+j.", "+q.");
+        put_unsummed(statement, grouping, narrow, found);
         end_branch(statement, grouping, grouping->kind < 0 ? "j." : "q.");
     }
     fputs(") s", statement->out);
