@@ -1,6 +1,6 @@
 // The page of a site: all jobs of a catalogue. A server answers for the jobs that a filter lets through; a monthly report
 // brings its answers along.
-import { button, h, printable, replace, section, select } from './dom.mjs';
+import { button, h, printable, replace, section } from './dom.mjs';
 import { bytes, longTime, percent, plural } from './format.mjs';
 import { siteServer } from './server.mjs';
 import { dateOf, filterOf, queryOf, secondsOf } from './siteaddress.mjs';
@@ -87,10 +87,9 @@ const fields = [
 ];
 
 const periods = [
-    ['', 'any time'],
-    [7, 'last 7 days'],
-    [30, 'last 30 days'],
-    [365, 'last year'],
+    [7, 'Last 7 days'],
+    [30, 'Last 30 days'],
+    [365, 'Last year'],
 ];
 
 // The form of the filter. What a field shows is text; what is asked for are the bytes of a name that was clicked.
@@ -115,7 +114,7 @@ function filterForm(change) {
         h(
             'div',
             { class: 'run' },
-            select('Time', periods, '', (number) => change({ since: number === '' ? null : dateOf(Date.now() / 1000 - number * 86400), until: null })),
+            periods.map(([number, title]) => button(title, () => change({ since: dateOf(Date.now() / 1000 - number * 86400), until: null }))),
             button('Show all jobs', () => change(Object.fromEntries([...Object.keys(inputs), ...Object.keys(days)].map((key) => [key, null])))),
         ),
     );
