@@ -14,17 +14,26 @@
 #include "catalogue/ask_statement.h"
 #include "catalogue/names.h"
 
-const char *const ask_by_names[ASK_BYS] = {"user", "program", "month", "fs", "file", "finding", "layer", "size"};
+const char *const ask_by_names[ASK_BYS] = {"user", "program", "month", "day", "fs", "file", "finding", "layer", "size"};
 const char *const ask_sort_names[ASK_SORTS] = {
     [SORT_START] = "start",     [SORT_TIME] = "time",   [SORT_BYTES] = "bytes",       [SORT_IO] = "io",
     [SORT_SHARE] = "share",     [SORT_FILES] = "files", [SORT_FINDINGS] = "findings", [SORT_USER] = "user",
     [SORT_PROGRAM] = "program", [SORT_JOBS] = "jobs",   [SORT_NAME] = "name"};
 
+static size_t find_word(const char *const *words, size_t count, const char *word) {
+    size_t i = 0;
+    while (word && i < count && strcmp(words[i], word) != 0) i++;
+    return word ? i : count;
+}
+
+enum ask_by ask_by_of(const char *name) { return (enum ask_by)find_word(ask_by_names, ASK_BYS, name); }
+enum ask_sort ask_sort_of(const char *name) { return (enum ask_sort)find_word(ask_sort_names, ASK_SORTS, name); }
+
 // --- names
 
 struct finding_names {
     struct ask_names *names;
-    const char *pattern;
+    const char *pattern, *only; // only: no name but this one; NULL: any
 };
 
 // A file system is also found by its mount point alone: "/scratch" is "/scratch (lustre)".
@@ -42,7 +51,8 @@ static int note_name(void *context, const struct store_value *value, size_t coun
     (void)count;
     RETURN_IF(!name.name, -ENOMEM);
     name_get(name.name);
-    if (is_meant(finding->pattern, name.name)) return array_push(names->name, names->count, name);
+    bool is_hidden = finding->only && strcmp(finding->only, name.name) != 0;
+    if (!is_hidden && is_meant(finding->pattern, name.name)) return array_push(names->name, names->count, name);
     free(name.name);
     return 0;
 }
@@ -52,10 +62,11 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(left->name, right->name);
 }
 
-int ask_names_find(struct catalogue *catalogue, const char *table, const char *column, const char *pattern,
-                   struct ask_names *names, struct problem *problem) {
+static int find_names(struct catalogue *catalogue, const char *table, const char *column,
+                      const struct finding_names *wanted, struct problem *problem) {
     SCOPED_FREE char *text = NULL;
-    struct finding_names finding = {names, pattern};
+    struct finding_names finding = *wanted;
+    struct ask_names *names = wanted->names;
     *names = (struct ask_names){.is_asked = true};
     if (asprintf(&text, "SELECT n.id, n.name FROM (SELECT DISTINCT %s AS id FROM %s) d JOIN names n ON n.id = d.id",
                  column, table) < 0)
@@ -63,6 +74,11 @@ int ask_names_find(struct catalogue *catalogue, const char *table, const char *c
     FORWARD(store_ask(catalogue->store, &store_statement(text, NULL, 0), note_name, &finding, problem));
     if (names->count) qsort(names->name, names->count, sizeof *names->name, compare_names);
     return 0;
+}
+
+int ask_names_find(struct catalogue *catalogue, const char *table, const char *column, const char *pattern,
+                   struct ask_names *names, struct problem *problem) {
+    return find_names(catalogue, table, column, &(struct finding_names){names, pattern, NULL}, problem);
 }
 
 void ask_names_free(struct ask_names *names) {
@@ -74,16 +90,16 @@ void ask_names_free(struct ask_names *names) {
 int ask_find(struct catalogue *catalogue, const struct ask_filter *filter, struct ask_found *found,
              struct problem *problem) {
     const struct {
-        const char *pattern, *table, *column;
+        const char *pattern, *only, *table, *column;
         struct ask_names *names;
-    } rows[] = {{filter->user, "sums", "user_id", &found->user},
-                {filter->program, "sums", "program_id", &found->program},
-                {filter->system, "system_sums", "name_id", &found->system},
-                {filter->finding, "finding_sums", "name_id", &found->finding}};
+    } rows[] = {{filter->user ? filter->user : filter->owner, filter->owner, "sums", "user_id", &found->user},
+                {filter->program, NULL, "sums", "program_id", &found->program},
+                {filter->system, NULL, "system_sums", "name_id", &found->system},
+                {filter->finding, NULL, "finding_sums", "name_id", &found->finding}};
     *found = (struct ask_found){0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (rows[i].pattern)
-            FORWARD(ask_names_find(catalogue, rows[i].table, rows[i].column, rows[i].pattern, rows[i].names, problem));
+        const struct finding_names wanted = {rows[i].names, rows[i].pattern, rows[i].only};
+        if (rows[i].pattern) FORWARD(find_names(catalogue, rows[i].table, rows[i].column, &wanted, problem));
     }
     return 0;
 }

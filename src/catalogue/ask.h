@@ -17,6 +17,7 @@ enum answer_kind {
     ANSWER_FACTOR, // "1.5 times"
     ANSWER_CHANCE,
     ANSWER_MONTH,  // 202611
+    ANSWER_DAY,    // days since 1970
     ANSWER_LAYERS, // bits
     ANSWER_FLAG,
     ANSWER_SEVERITY,
@@ -34,7 +35,7 @@ struct answer_column {
 typedef int answer_row(void *context, const struct answer_column *column, const struct store_value *value,
                        size_t count);
 
-enum ask_by { BY_USER, BY_PROGRAM, BY_MONTH, BY_SYSTEM, BY_FILE, BY_FINDING, BY_LAYER, BY_SIZE, ASK_BYS };
+enum ask_by { BY_USER, BY_PROGRAM, BY_MONTH, BY_DAY, BY_SYSTEM, BY_FILE, BY_FINDING, BY_LAYER, BY_SIZE, ASK_BYS };
 enum ask_sort {
     SORT_START,
     SORT_TIME,
@@ -51,9 +52,14 @@ enum ask_sort {
     ASK_SORTS = SORT_DEFAULT
 };
 extern const char *const ask_by_names[ASK_BYS], *const ask_sort_names[ASK_SORTS];
+// ASK_BYS and SORT_DEFAULT for others and NULL.
+enum ask_by ask_by_of(const char *name);
+enum ask_sort ask_sort_of(const char *name);
 
 struct ask_filter {
     const char *user, *program, *system, *finding; // names or patterns of base/glob.h; NULL: all
+    const char *owner;                             // no pattern: jobs of other users do not exist; NULL: all
+    int64_t job;                                   // only this one, for lists; 0: all
     bool has_since, has_until;
     int64_t since_ns, until_ns; // of the start, since 1970: from `since` on, before `until`
 };
@@ -61,7 +67,8 @@ struct ask_filter {
 struct ask {
     struct ask_filter filter;
     enum ask_sort sort;
-    uint64_t top; // at most so many rows; 0: all
+    uint64_t top;  // at most so many rows; 0: all
+    int64_t after; // of a list: only what follows this job in its order; 0: all
 };
 
 // Whether there is an answer: ERR_USAGE and a problem for a sort or filter that does not fit. Groups by ASK_BYS are the
@@ -69,6 +76,7 @@ struct ask {
 int ask_check_jobs(const struct ask *ask, struct problem *problem);
 int ask_check_groups(const struct ask *ask, enum ask_by by, struct problem *problem);
 
+// ERR_NOTHING if there is no job `after`.
 int ask_jobs(struct catalogue *catalogue, const struct ask *ask, answer_row *row, void *context,
              struct problem *problem);
 // The findings of one of them, the most time first.

@@ -9,20 +9,23 @@
 #include "catalogue/job.h"
 #include "catalogue/schema.h"
 
-#define SUMS                                                                                                           \
+#define SUMS_NAMED(findings_key)                                                                                       \
     {"jobs", "JOBS", ANSWER_COUNT, "SUM(s.jobs)"}, {"run_time", "RUN", ANSWER_NS, "SUM(s.run_ns)"},                    \
         {"core_seconds", "RUN x NP", ANSWER_NS, "SUM(s.core_ns)"}, {"io_seconds", "I/O", ANSWER_NS, "SUM(s.io_ns)"},   \
         {"io_share", "SHARE", ANSWER_SHARE, "SUM(s.io_ns) / NULLIF(SUM(s.known_run_ns), 0)"},                          \
         {"bytes_read", "READ", ANSWER_BYTES, "SUM(s.bytes_read)"},                                                     \
         {"bytes_written", "WRITTEN", ANSWER_BYTES, "SUM(s.bytes_written)"},                                            \
         {"files", "FILES", ANSWER_COUNT, "SUM(s.files)"}, {"calls", NULL, ANSWER_COUNT, "SUM(s.calls)"},               \
-        {"findings", NULL, ANSWER_COUNT, "SUM(s.findings)"}, {                                                         \
+        {findings_key, NULL, ANSWER_COUNT, "SUM(s.findings)"}, {                                                       \
         "stake_seconds", "AT STAKE", ANSWER_NS, "SUM(s.stake_ns)"                                                      \
     }
+
+#define SUMS SUMS_NAMED("findings")
 
 static const struct answer_column user_columns[] = {{"user", "USER", ANSWER_TEXT, "MIN(n.name)"}, SUMS, {0}};
 static const struct answer_column program_columns[] = {{"program", "PROGRAM", ANSWER_TEXT, "MIN(n.name)"}, SUMS, {0}};
 static const struct answer_column month_columns[] = {{"month", "MONTH", ANSWER_MONTH, "s.month"}, SUMS, {0}};
+static const struct answer_column day_columns[] = {{"day", "DAY", ANSWER_DAY, "s.month"}, SUMS, {0}};
 static const struct answer_column system_columns[] = {
     {"fs", "FILE SYSTEM", ANSWER_TEXT, "MIN(n.name)"},
     {"jobs", "JOBS", ANSWER_COUNT, "SUM(s.jobs)"},
@@ -77,10 +80,12 @@ static const struct grouping {
     const char *key;    // of a group
     int kind;           // enum part_kind; -1: the jobs themselves
     enum ask_sort sort; // unless something else is asked for
+    const char *period; // what the column `month` is to be of jobs; NULL: their month, by which they are added up
 } groupings[ASK_BYS] = {
     [BY_USER] = {user_columns, "user_id", -1, SORT_BYTES},
     [BY_PROGRAM] = {program_columns, "program_id", -1, SORT_BYTES},
     [BY_MONTH] = {month_columns, "month", -1, SORT_NAME},
+    [BY_DAY] = {day_columns, "month", -1, SORT_NAME, "j.start_ns / 86400000000000"},
     [BY_SYSTEM] = {system_columns, "name_id", PART_SYSTEM, SORT_BYTES},
     [BY_FILE] = {file_columns, "name_id", PART_FILES, SORT_TIME},
     [BY_FINDING] = {finding_columns, "name_id", PART_FINDING, SORT_FINDINGS},
@@ -104,6 +109,44 @@ static void put_filter(struct ask_statement *statement, const struct grouping *g
     if (grouping->kind == PART_FINDING) ask_put_names(statement, column, &found->finding);
 }
 
+// What is not added up by the filter is read from the jobs that pass it.
+static const struct ask_names *unsummed(const struct ask_found *found, enum part_kind kind, int own) {
+    const struct ask_names *names = kind == PART_SYSTEM ? &found->system : &found->finding;
+    return names->is_asked && own != (int)kind ? names : NULL;
+}
+
+// If something else passes few jobs, each of them is looked at; otherwise those with the name are collected.
+static bool is_narrow(const struct ask_filter *filter, const struct ask_found *found) {
+    return found->user.is_asked || found->program.is_asked || (filter->has_since && filter->has_until);
+}
+
+static void put_unsummed(struct ask_statement *statement, const struct grouping *grouping, bool narrow,
+                         const struct ask_found *found) {
+    static const enum part_kind kinds[] = {PART_SYSTEM, PART_FINDING};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const struct ask_names *names = unsummed(found, kinds[i], grouping->kind);
+        if (!names) continue;
+        fprintf(statement->out,
+                narrow ? " AND EXISTS (SELECT 1 FROM %s w WHERE w.job_id = j.id"
+                       : " AND j.id IN (SELECT w.job_id FROM %s w WHERE 1 = 1",
+                part_tables[kinds[i]].rows);
+        ask_put_names(statement, "w.name_id", names);
+        fputc(')', statement->out);
+    }
+}
+
+static bool has_unsummed(const struct grouping *grouping, const struct ask_found *found) {
+    return unsummed(found, PART_SYSTEM, grouping->kind) || unsummed(found, PART_FINDING, grouping->kind);
+}
+
+static struct ask_months months_of(const struct grouping *grouping, const struct ask_filter *filter,
+                                   const struct ask_found *found) {
+    if (!grouping->period && !has_unsummed(grouping, found)) return ask_split(filter);
+    const struct ask_range all = {filter->has_since ? filter->since_ns : 0,
+                                  filter->has_until ? filter->until_ns : INT64_MAX};
+    return (struct ask_months){.first = 1, .last = 0, .part = {all}, .parts = 1};
+}
+
 static void put_sum(struct ask_statement *statement, const char *prefix, const char *expression, const char *name) {
     fprintf(statement->out, ", SUM(CAST(%s%s AS DOUBLE PRECISION)) AS %s", prefix, expression, name);
 }
@@ -113,8 +156,11 @@ static void put_branch(struct ask_statement *statement, const struct grouping *g
     const struct part_table *table = grouping->kind < 0 ? NULL : &part_tables[grouping->kind];
     bool is_name = table && grouping->key && !strcmp(grouping->key, "name_id");
     const char *prefix = from_sums ? "" : is_name ? "q." : "j.";
-    fprintf(statement->out, "SELECT %s%s AS %s", grouping->key ? prefix : "", grouping->key ? grouping->key : "0",
-            grouping->key ? grouping->key : "everything");
+    if (grouping->period && !from_sums)
+        fprintf(statement->out, "SELECT %s AS %s", grouping->period, grouping->key);
+    else
+        fprintf(statement->out, "SELECT %s%s AS %s", grouping->key ? prefix : "", grouping->key ? grouping->key : "0",
+                grouping->key ? grouping->key : "everything");
     if (table && from_sums) put_sum(statement, "", "jobs", "jobs");
     if (table && !from_sums) fputs(", COUNT(*) AS jobs", statement->out);
     for (size_t i = 0; table && i < table->summed; i++)
@@ -127,13 +173,17 @@ static void put_branch(struct ask_statement *statement, const struct grouping *g
 }
 
 static void end_branch(struct ask_statement *statement, const struct grouping *grouping, const char *prefix) {
-    if (grouping->key) fprintf(statement->out, " GROUP BY %s%s", prefix, grouping->key);
+    if (grouping->period && *prefix)
+        fprintf(statement->out, " GROUP BY %s", grouping->period);
+    else if (grouping->key)
+        fprintf(statement->out, " GROUP BY %s%s", prefix, grouping->key);
 }
 
 // Each branch is added up by itself: names are looked up for groups, not for rows.
 static void put_source(struct ask_statement *statement, const struct grouping *grouping, const struct ask *ask,
                        const struct ask_found *found) {
-    const struct ask_months months = ask_split(&ask->filter);
+    const struct ask_months months = months_of(grouping, &ask->filter, found);
+    bool has_rest = has_unsummed(grouping, found), narrow = is_narrow(&ask->filter, found);
     fputc('(', statement->out);
     put_branch(statement, grouping, true);
     fprintf(statement->out, " WHERE month >= %" PRId64 " AND month <= %" PRId64, months.first, months.last);
@@ -144,7 +194,8 @@ static void put_source(struct ask_statement *statement, const struct grouping *g
         put_branch(statement, grouping, false);
         fprintf(statement->out, " WHERE j.start_ns >= %" PRId64 " AND j.start_ns < %" PRId64, months.part[i].from_ns,
                 months.part[i].until_ns);
-        put_filter(statement, grouping, found, "+j.", "+q.");
+        put_filter(statement, grouping, found, has_rest && narrow ? "j." : "+j.", "+q.");
+        put_unsummed(statement, grouping, narrow, found);
         end_branch(statement, grouping, grouping->kind < 0 ? "j." : "q.");
     }
     fputs(") s", statement->out);
@@ -198,11 +249,6 @@ static enum ask_sort sort_of(const struct grouping *grouping, const struct ask *
 
 int ask_check_groups(const struct ask *ask, enum ask_by by, struct problem *problem) {
     const struct grouping *grouping = by < ASK_BYS ? &groupings[by] : NULL;
-    int kind = grouping ? grouping->kind : -1;
-    if (ask->filter.system && kind != PART_SYSTEM)
-        return problem_set(problem, ERR_USAGE, "--fs", "is for lists of jobs, and for --by fs");
-    if (ask->filter.finding && kind != PART_FINDING)
-        return problem_set(problem, ERR_USAGE, "--finding", "is for lists of jobs, and for --by finding");
     if (grouping && !order_of(grouping, sort_of(grouping, ask)))
         return problem_set(problem, ERR_USAGE, ask_sort_names[ask->sort], "these groups are not sorted by this");
     return 0;
@@ -239,7 +285,7 @@ int ask_groups(struct catalogue *catalogue, const struct ask *ask, enum ask_by b
 int ask_statistics(struct catalogue *catalogue, const struct ask *ask, answer_row *row, void *context,
                    struct problem *problem) {
     static const struct answer_column columns[] = {
-        SUMS,
+        SUMS_NAMED("finding_count"), // there is a list of findings, too
         {"mpi_jobs", NULL, ANSWER_COUNT, "SUM(s.mpi)"},
         {"collective_jobs", NULL, ANSWER_COUNT, "SUM(s.collective)"},
         {"collective_bytes", NULL, ANSWER_BYTES, "SUM(s.collective_bytes)"},
@@ -257,7 +303,7 @@ int ask_statistics(struct catalogue *catalogue, const struct ask *ask, answer_ro
         {"share_above_50", NULL, ANSWER_COUNT, "SUM(s.share_50)"},
         {0},
     };
-    static const struct grouping all = {columns, NULL, -1, SORT_DEFAULT};
+    static const struct grouping all = {columns, NULL, -1, SORT_DEFAULT, NULL};
     struct ask_statement statement;
     struct ask_found found = {0};
     int code = ask_check_groups(ask, ASK_BYS, problem);

@@ -79,6 +79,7 @@ struct listing {
     void *context;
     uint64_t rows;
     struct problem *problem;
+    struct store_value after[2]; // what the last row before these has: the key of the order, and the number
 };
 
 static int pass_row(void *context, const struct answer_column *column, const struct store_value *value, size_t count) {
@@ -95,6 +96,7 @@ static void put_filter(const struct listing *listing, struct ask_statement *stat
     ask_put_names(statement, listing->is_broad ? "+j.program_id" : "j.program_id", &listing->found->program);
     if (filter->has_since) fprintf(statement->out, " AND %s >= %" PRId64, start, filter->since_ns);
     if (filter->has_until) fprintf(statement->out, " AND %s < %" PRId64, start, filter->until_ns);
+    if (filter->job) fprintf(statement->out, " AND j.id = %" PRId64, filter->job);
     const struct {
         const char *table;
         const struct ask_names *names;
@@ -110,6 +112,34 @@ static void put_filter(const struct listing *listing, struct ask_statement *stat
     }
 }
 
+// --- pages: a list goes on after a job, whose key is looked up; an index leads there at once
+
+static int note_key(void *context, const struct store_value *value, size_t count) {
+    struct store_value *key = context;
+    if (count) *key = value[0]; // a number: nothing else is pointed to
+    return 0;
+}
+
+static int find_after(struct listing *listing, const char *key) {
+    struct store_value *after = listing->after;
+    char text[64];
+    if (!listing->ask->after) return 0;
+    after[0] = (struct store_value){.kind = STORE_NULL};
+    after[1] = store_of_integer(listing->ask->after);
+    snprintf(text, sizeof text, "SELECT %s FROM jobs WHERE id = $1", key);
+    FORWARD(
+        store_ask(listing->catalogue->store, &store_statement(text, &after[1], 1), note_key, after, listing->problem));
+    if (after[0].kind != STORE_NULL) return 0;
+    return problem_set(listing->problem, ERR_NOTHING, "--after", "there is no job %" PRId64 " (any more)",
+                       listing->ask->after);
+}
+
+static void put_after(const struct listing *listing, struct ask_statement *statement, const char *key, bool is_sorted) {
+    if (!listing->ask->after) return;
+    fprintf(statement->out, " AND (%sj.%s, j.id) < ($1, $2)", is_sorted ? "+" : "", key);
+    for (size_t i = 0; i < 2; i++) statement->value[statement->values++] = listing->after[i];
+}
+
 // First the numbers of the jobs, then the rest of what is told about them. `only`: of one user or program.
 static int list(struct listing *listing, const char *key, const char *only_column, int64_t only) {
     struct ask_statement statement;
@@ -123,6 +153,7 @@ static int list(struct listing *listing, const char *key, const char *only_colum
     if (only_column) fprintf(statement.out, " AND j.%s = %" PRId64, only_column, only);
     // If the filter passes few jobs, they are sorted: along the order, there could be a long way to the first of them.
     bool is_sorted = !listing->is_broad && !only_column;
+    put_after(listing, &statement, key, is_sorted);
     fprintf(statement.out, " ORDER BY %sj.%s DESC, j.id DESC", is_sorted ? "+" : "", key);
     ask_put_limit(&statement, left);
     fprintf(statement.out,
@@ -156,9 +187,12 @@ static int list_jobs(struct listing *listing) {
     enum { BROAD = 5 }; // one job of so many
     enum ask_sort sort = listing->ask->sort == SORT_DEFAULT ? SORT_START : listing->ask->sort;
     double count[2] = {0, 0};
+    if (listing->ask->after && (sort == SORT_USER || sort == SORT_PROGRAM))
+        return problem_set(listing->problem, ERR_USAGE, "--after", "cannot be combined with an order by name");
     if (sort == SORT_USER) return list_by_name(listing, "user_id", &listing->found->user);
     if (sort == SORT_PROGRAM) return list_by_name(listing, "program_id", &listing->found->program);
     FORWARD(ask_check_jobs(listing->ask, listing->problem));
+    FORWARD(find_after(listing, keys[sort]));
     FORWARD(count_jobs(listing->catalogue, &listing->ask->filter, listing->found, count, listing->problem));
     listing->is_broad = count[0] * BROAD > count[1];
     return list(listing, keys[sort], NULL, 0);
@@ -167,7 +201,7 @@ static int list_jobs(struct listing *listing) {
 int ask_jobs(struct catalogue *catalogue, const struct ask *ask, answer_row *row, void *context,
              struct problem *problem) {
     struct ask_found found;
-    struct listing listing = {catalogue, ask, &found, false, row, context, 0, problem};
+    struct listing listing = {catalogue, ask, &found, false, row, context, 0, problem, {{0}}};
     int code = ask_find(catalogue, &ask->filter, &found, problem);
     if (code == 0) code = list_jobs(&listing);
     ask_found_free(&found);

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/json_keys.h"
+#include "catalogue/answer.h"
 #include "cli/jobs_print.h"
 #include "cli/moment.h"
 #include "cli/option_rows.h"
@@ -14,7 +15,7 @@ static struct {
     struct print_options print;
     const char *db, *since, *until, *by, *sort;
     bool csv, statistics, slower;
-    uint64_t top;
+    uint64_t top, id, after;
     struct ask ask;
 } options = {.top = UNSET};
 
@@ -26,10 +27,13 @@ static const struct option_row rows[] = {
     {"finding", 0, OPTION_TEXT, &options.ask.filter.finding, "NAME", "jobs with this finding"},
     {"since", 0, OPTION_TEXT, &options.since, "WHEN", "jobs that started then or later: 2026-11-17, or 30d ago"},
     {"until", 0, OPTION_TEXT, &options.until, "WHEN", "jobs that started before"},
-    {"by", 0, OPTION_CHOICE, &options.by, "user|program|month|fs|file|finding|layer|size", "sums over groups of jobs"},
+    {"by", 0, OPTION_CHOICE, &options.by, "user|program|month|day|fs|file|finding|layer|size",
+     "sums over groups of jobs"},
     {"sort", 0, OPTION_CHOICE, &options.sort, "start|time|bytes|io|share|files|findings|user|program|jobs|name",
      "the largest first (default: start; groups by bytes)"},
     {"top", 0, OPTION_NUMBER, &options.top, "N", "at most N rows; 0: all (default: 20, all in JSON and CSV)"},
+    {"after", 0, OPTION_NUMBER, &options.after, "ID", "only the jobs that follow this one in the list: its next page"},
+    {"id", 0, OPTION_NUMBER, &options.id, "ID", "only the job with this number"},
     {"statistics", 0, OPTION_FLAG, &options.statistics, NULL, "how the jobs do their I/O, all together"},
     {"slower", 0, OPTION_FLAG, &options.slower, NULL, "programs that got slower than they were"},
     {"csv", 0, OPTION_FLAG, &options.csv, NULL, "print CSV"},
@@ -39,35 +43,39 @@ static const struct option_row rows[] = {
     {0},
 };
 
-static size_t find_word(const char *const *words, size_t count, const char *word) {
-    size_t i = 0;
-    while (word && i < count && strcmp(words[i], word) != 0) i++;
-    return word ? i : count;
-}
-
 static int ask_list(struct jobs_printer *printer, enum ask_by by) {
     const struct ask *ask = &options.ask;
     struct catalogue *catalogue = printer->catalogue;
     if (by < ASK_BYS) {
-        FORWARD(jobs_print_begin(printer, "groups", ask_groups_columns(by)));
+        FORWARD(jobs_print_begin(printer, ask_groups_columns(by)));
         return jobs_print_end(printer, ask_groups(catalogue, ask, by, jobs_print_row, printer, printer->problem));
     }
     if (options.slower) {
-        FORWARD(jobs_print_begin(printer, "slower", ask_slower_columns()));
+        FORWARD(jobs_print_begin(printer, ask_slower_columns()));
         return jobs_print_end(printer, ask_slower(catalogue, ask, jobs_print_row, printer, printer->problem));
     }
     printer->has_findings = true;
-    FORWARD(jobs_print_begin(printer, "jobs", ask_jobs_columns()));
+    FORWARD(jobs_print_begin(printer, ask_jobs_columns()));
     return jobs_print_end(printer, ask_jobs(catalogue, ask, jobs_print_row, printer, printer->problem));
 }
 
+static int print_json(struct jobs_printer *printer, enum ask_by by) {
+    struct json_out *json = output_json(printer->output, 2);
+    struct catalogue *catalogue = printer->catalogue;
+    json_object(json);
+    int code = options.statistics ? answer_statistics_json(catalogue, &options.ask, json, printer->problem)
+               : by < ASK_BYS     ? answer_groups_json(catalogue, &options.ask, by, json, printer->problem)
+               : options.slower   ? answer_slower_json(catalogue, &options.ask, json, printer->problem)
+                                  : answer_jobs_json(catalogue, &options.ask, json, printer->problem);
+    if (json->error && !printer->output->error) printer->output->error = json->error;
+    if (code == 0) json_close(json);
+    return code;
+}
+
 static int print(struct jobs_printer *printer) {
-    enum ask_by by = (enum ask_by)find_word(ask_by_names, ASK_BYS, options.by);
-    struct json_out *json = options.print.json ? output_json(printer->output, 2) : NULL;
-    if (json) json_object(json);
-    if (json && by < ASK_BYS) key_text(json, "by", options.by);
+    enum ask_by by = ask_by_of(options.by);
+    if (options.print.json) return print_json(printer, by);
     int code = options.statistics ? jobs_print_statistics(printer, &options.ask) : ask_list(printer, by);
-    if (json && code == 0) json_close(json);
     bool is_full = printer->format == QUERY_TEXT && options.ask.top && printer->rows == options.ask.top;
     if (code == 0 && is_full && !options.statistics && !options.print.quiet)
         fprintf(printer->output->out, "\nThese are the first %zu; --top N lists more.\n", printer->rows);
@@ -80,12 +88,8 @@ static enum status answer(struct catalogue *catalogue) {
     struct output output;
     enum status status = output_open(&output, "jobs", options.print.output);
     if (status != STATUS_OK) return status;
-    struct jobs_printer printer = {.format = options.print.json ? QUERY_JSON
-                                             : options.csv      ? QUERY_CSV
-                                                                : QUERY_TEXT,
-                                   .output = &output,
-                                   .catalogue = catalogue,
-                                   .problem = &problem};
+    struct jobs_printer printer = {
+        .format = options.csv ? QUERY_CSV : QUERY_TEXT, .output = &output, .catalogue = catalogue, .problem = &problem};
     int code = catalogue->store->operations->begin(catalogue->store, STORE_READS, &problem);
     if (code == 0) code = print(&printer);
     catalogue->store->operations->roll_back(catalogue->store);
@@ -102,12 +106,19 @@ static enum status check_usage(int argc, char **argv) {
         return cli_usage("jobs", "--by", "give only one of --by, --statistics and --slower");
     if (options.slower && (options.sort || options.ask.filter.system || options.ask.filter.finding))
         return cli_usage("jobs", "--slower", "cannot be combined with --sort, --fs or --finding");
+    bool is_list = !options.by && !options.statistics && !options.slower;
+    if ((options.id || options.after) && !is_list)
+        return cli_usage("jobs", options.id ? "--id" : "--after", "is for lists of jobs");
     return STATUS_OK;
 }
 
 static enum status read_options(void) {
     struct ask *ask = &options.ask;
-    ask->sort = (enum ask_sort)find_word(ask_sort_names, ASK_SORTS, options.sort);
+    if (options.id > INT64_MAX || options.after > INT64_MAX)
+        return cli_usage("jobs", options.id ? "--id" : "--after", "there is no such job");
+    ask->filter.job = (int64_t)options.id;
+    ask->after = (int64_t)options.after;
+    ask->sort = ask_sort_of(options.sort);
     ask->filter.has_since = options.since != NULL;
     ask->filter.has_until = options.until != NULL;
     if (options.since && moment_parse(options.since, &ask->filter.since_ns) < 0)
@@ -115,7 +126,7 @@ static enum status read_options(void) {
     if (options.until && moment_parse(options.until, &ask->filter.until_ns) < 0)
         return cli_usage("jobs", options.until, MOMENT_WRONG);
     struct problem problem = {0};
-    enum ask_by by = (enum ask_by)find_word(ask_by_names, ASK_BYS, options.by);
+    enum ask_by by = ask_by_of(options.by);
     bool is_list = by == ASK_BYS && !options.statistics;
     int code = is_list ? ask_check_jobs(ask, &problem) : ask_check_groups(ask, by, &problem);
     if (code < 0) return cli_problem("jobs", "--sort", &problem, code);

@@ -8,37 +8,9 @@
 #include <time.h>
 
 #include "base/err.h"
-#include "base/json_keys.h"
-#include "catalogue/slower.h"
-#include "findings/findings.h"
-#include "fmt/call.h"
-
-enum { START_BYTES = 32 };
-static const char *const measure_names[SLOWER_MEASURES] = {[SLOWER_RUN] = "run_time", [SLOWER_IO] = "io_seconds"};
+#include "catalogue/answer.h"
 
 // --- values as texts
-
-static bool is_known(const struct answer_column *column, const struct store_value *value) {
-    return value->kind != STORE_NULL && !(column->kind == ANSWER_SHARE && store_real(value) < 0);
-}
-
-static const char *name_of(const struct answer_column *column, const struct store_value *value) {
-    int64_t number = store_integer(value);
-    switch (column->kind) {
-    case ANSWER_TEXT: return store_text(value);
-    case ANSWER_SEVERITY:
-        return number >= 0 && number <= FINDING_HIGH ? finding_severity_name((enum finding_severity)number) : "unknown";
-    case ANSWER_MEASURE: return number >= 0 && number < SLOWER_MEASURES ? measure_names[number] : "unknown";
-    default: return NULL;
-    }
-}
-
-static struct human month_text(const struct store_value *value) {
-    struct human text;
-    int64_t month = store_integer(value);
-    snprintf(text.text, sizeof text.text, "%04" PRId64 "-%02" PRId64, month / 100, month % 100);
-    return text;
-}
 
 static struct human start_text(const struct store_value *value) {
     struct human text = {""};
@@ -48,77 +20,6 @@ static struct human start_text(const struct store_value *value) {
     return text;
 }
 
-// "posix mpiio"; the names that bits stand for.
-static void layer_names(const struct store_value *value, char names[160]) {
-    uint64_t layers = (uint64_t)store_integer(value);
-    size_t len = 0;
-    names[0] = 0;
-    for (unsigned layer = 1; layer < LAYER_COUNT; layer++) {
-        if (layers >> layer & 1)
-            len += (size_t)snprintf(names + len, 160 - len, "%s%s", len ? " " : "", call_layer_name(layer));
-    }
-}
-
-// --- JSON
-
-static void write_value(struct json_out *json, const struct answer_column *column, const struct store_value *value) {
-    uint64_t layers = (uint64_t)store_integer(value);
-    json_key(json, column->key);
-    if (!is_known(column, value)) {
-        json_null(json);
-        return;
-    }
-    switch (column->kind) {
-    case ANSWER_COUNT:
-    case ANSWER_BYTES:
-        json_signed(json, value->kind == STORE_REAL ? (int64_t)llround(value->real) : value->integer);
-        break;
-    case ANSWER_NS:
-    case ANSWER_START:
-        if (value->kind == STORE_INTEGER) json_seconds(json, value->integer);
-        if (value->kind == STORE_REAL) json_double(json, value->real / 1e9);
-        break;
-    case ANSWER_SHARE:
-    case ANSWER_FACTOR:
-    case ANSWER_CHANCE: json_double(json, store_real(value)); break;
-    case ANSWER_FLAG: json_bool(json, store_integer(value)); break;
-    case ANSWER_MONTH: json_text(json, month_text(value).text); break;
-    case ANSWER_LAYERS:
-        json_array(json);
-        for (unsigned layer = 1; layer < LAYER_COUNT; layer++) {
-            if (layers >> layer & 1) json_text(json, call_layer_name(layer));
-        }
-        json_close(json);
-        break;
-    default: json_text(json, name_of(column, value));
-    }
-}
-
-static int write_finding(void *context, const struct answer_column *column, const struct store_value *value,
-                         size_t count) {
-    struct json_out *json = context;
-    json_object(json);
-    for (size_t i = 0; i < count; i++) write_value(json, &column[i], &value[i]);
-    json_close(json);
-    return 0;
-}
-
-static int write_row(struct jobs_printer *printer, const struct answer_column *column, const struct store_value *value,
-                     size_t count) {
-    struct json_out *json = printer->output->json;
-    int code = 0;
-    json_fold(json);
-    json_object(json);
-    for (size_t i = 0; i < count; i++) write_value(json, &column[i], &value[i]);
-    if (printer->has_findings) {
-        key_array(json, "findings");
-        code = ask_findings(printer->catalogue, store_integer(&value[0]), write_finding, json, printer->problem);
-        json_close(json);
-    }
-    json_close(json);
-    return code;
-}
-
 // --- tables
 
 static const enum table_kind table_kinds[] = {
@@ -126,12 +27,12 @@ static const enum table_kind table_kinds[] = {
     [ANSWER_NS] = TABLE_UNIT,       [ANSWER_START] = TABLE_TEXT,    [ANSWER_SHARE] = TABLE_UNIT,
     [ANSWER_FACTOR] = TABLE_NUMBER, [ANSWER_CHANCE] = TABLE_NUMBER, [ANSWER_MONTH] = TABLE_TEXT,
     [ANSWER_LAYERS] = TABLE_TEXT,   [ANSWER_FLAG] = TABLE_TEXT,     [ANSWER_SEVERITY] = TABLE_TEXT,
-    [ANSWER_MEASURE] = TABLE_TEXT,
+    [ANSWER_MEASURE] = TABLE_TEXT,  [ANSWER_DAY] = TABLE_TEXT,
 };
 
 static void put_cell(struct table *table, const struct answer_column *column, const struct store_value *value) {
     double real = store_real(value);
-    if (!is_known(column, value)) {
+    if (!answer_is_known(column, value)) {
         table_text(table, NULL);
         return;
     }
@@ -143,8 +44,9 @@ static void put_cell(struct table *table, const struct answer_column *column, co
     case ANSWER_SHARE: table_percent(table, real); break;
     case ANSWER_FACTOR: table_printf(table, "%.2f", real); break;
     case ANSWER_CHANCE: table_printf(table, "%.2g", real); break;
-    case ANSWER_MONTH: table_text(table, month_text(value).text); break;
-    default: table_text(table, name_of(column, value));
+    case ANSWER_MONTH:
+    case ANSWER_DAY: table_text(table, answer_date(column, value).text); break;
+    default: table_text(table, answer_name(column, value));
     }
 }
 
@@ -201,10 +103,10 @@ static struct sql_value csv_text(const char *text) {
 }
 
 static struct sql_value csv_value(const struct answer_column *column, const struct store_value *value) {
-    if (!is_known(column, value)) return (struct sql_value){.kind = SQL_IS_NULL};
+    if (!answer_is_known(column, value)) return (struct sql_value){.kind = SQL_IS_NULL};
     if (column->kind == ANSWER_NS || column->kind == ANSWER_START)
         return (struct sql_value){.kind = SQL_IS_REAL, .real = store_real(value) / 1e9};
-    if (name_of(column, value)) return csv_text(name_of(column, value));
+    if (answer_name(column, value)) return csv_text(answer_name(column, value));
     bool is_real = column->kind == ANSWER_SHARE || column->kind == ANSWER_FACTOR || column->kind == ANSWER_CHANCE;
     if (is_real) return (struct sql_value){.kind = SQL_IS_REAL, .real = store_real(value)};
     return (struct sql_value){.kind = SQL_IS_INTEGER, .integer = store_integer(value)};
@@ -222,12 +124,12 @@ static int csv_row(struct jobs_printer *printer, const struct answer_column *col
                    size_t count) {
     struct sql_value cell[MOST_COLUMNS];
     struct human month[MOST_COLUMNS];
-    char layers[160], findings[1024] = "";
+    char layers[ANSWER_LAYERS_BYTES], findings[1024] = "";
     for (size_t i = 0; i < count; i++) {
         cell[i] = csv_value(&column[i], &value[i]);
-        if (column[i].kind == ANSWER_LAYERS) layer_names(&value[i], layers), cell[i] = csv_text(layers);
-        if (column[i].kind != ANSWER_MONTH) continue;
-        month[i] = month_text(&value[i]);
+        if (column[i].kind == ANSWER_LAYERS) answer_layers(&value[i], layers), cell[i] = csv_text(layers);
+        if (column[i].kind != ANSWER_MONTH && column[i].kind != ANSWER_DAY) continue;
+        month[i] = answer_date(&column[i], &value[i]);
         cell[i] = csv_text(month[i].text);
     }
     if (printer->has_findings) {
@@ -240,13 +142,10 @@ static int csv_row(struct jobs_printer *printer, const struct answer_column *col
 
 // --- a list
 
-int jobs_print_begin(struct jobs_printer *printer, const char *key, const struct answer_column *column) {
+int jobs_print_begin(struct jobs_printer *printer, const struct answer_column *column) {
     printer->rows = 0;
-    switch (printer->format) {
-    case QUERY_JSON: key_array(printer->output->json, key); break;
-    case QUERY_CSV: return begin_csv(printer, column);
-    case QUERY_TEXT: begin_table(printer, column); break;
-    }
+    if (printer->format == QUERY_CSV) return begin_csv(printer, column);
+    begin_table(printer, column);
     return 0;
 }
 
@@ -254,43 +153,24 @@ int jobs_print_row(void *context, const struct answer_column *column, const stru
     struct jobs_printer *printer = context;
     printer->rows++;
     if (output_failed(printer->output)) return ERR_LIMIT;
-    switch (printer->format) {
-    case QUERY_JSON: return write_row(printer, column, value, count);
-    case QUERY_CSV: return csv_row(printer, column, value, count);
-    case QUERY_TEXT: break;
-    }
-    return put_row(printer, column, value, count);
+    return printer->format == QUERY_CSV ? csv_row(printer, column, value, count)
+                                        : put_row(printer, column, value, count);
 }
 
 int jobs_print_end(struct jobs_printer *printer, int code) {
-    if (printer->format == QUERY_JSON) json_close(printer->output->json);
-    if (printer->format != QUERY_TEXT) return code;
-    int ended = table_end(&printer->table);
-    return code < 0 ? code : ended;
+    if (printer->format == QUERY_CSV) return code;
+    if (code < 0) printer->table.error = code; // then nothing of it is printed
+    return table_end(&printer->table);
 }
 
 // --- statistics
 
-static const struct statistics_part {
-    enum ask_by by;
-    const char *key, *caption;
-    enum ask_sort sort;
-    uint64_t top;
-} statistics_parts[] = {
-    {BY_LAYER, "layers", "Layers: the jobs that use them", SORT_JOBS, 0},
-    {BY_SIZE, "sizes", "Sizes of reads and writes that reach the file system", SORT_NAME, 0},
-    {BY_FILE, "worst_files", "Files with the most time", SORT_TIME, 10},
-    {BY_SYSTEM, "file_systems", "File systems", SORT_BYTES, 10},
-    {BY_FINDING, "findings", "Findings", SORT_FINDINGS, 10},
-    {BY_MONTH, "months", "Months (UTC)", SORT_NAME, 0},
-};
-
 static int print_parts(struct jobs_printer *printer, const struct ask *ask) {
-    for (size_t i = 0; i < sizeof statistics_parts / sizeof *statistics_parts; i++) {
-        const struct statistics_part *part = &statistics_parts[i];
-        const struct ask own = {ask->filter, part->sort, part->top};
-        if (printer->format == QUERY_TEXT) fprintf(printer->output->out, "\n%s\n", part->caption);
-        FORWARD(jobs_print_begin(printer, part->key, ask_groups_columns(part->by)));
+    for (size_t i = 0; i < ANSWER_PARTS; i++) {
+        const struct answer_part *part = &answer_parts[i];
+        const struct ask own = {ask->filter, part->sort, part->top, 0};
+        fprintf(printer->output->out, "\n%s\n", part->caption);
+        FORWARD(jobs_print_begin(printer, ask_groups_columns(part->by)));
         FORWARD(jobs_print_end(
             printer, ask_groups(printer->catalogue, &own, part->by, jobs_print_row, printer, printer->problem)));
     }
@@ -322,11 +202,8 @@ static int print_totals(void *context, const struct answer_column *column, const
         {"JOBS", TABLE_NUMBER}, {"SHARE", TABLE_UNIT}, {"THAT ARE", TABLE_TEXT}, {0}};
     struct jobs_printer *printer = context;
     FILE *out = printer->output->out;
+    (void)count;
     double jobs = value_of(column, value, "jobs");
-    if (printer->format == QUERY_JSON) {
-        for (size_t i = 0; i < count; i++) write_value(printer->output->json, &column[i], &value[i]);
-        return 0;
-    }
     fprintf(out, "Jobs      %s\n", human_count((uint64_t)jobs, "").text);
     fprintf(out, "Run time  %s, with the number of processes %s\n",
             human_time(value_of(column, value, "run_time") / 1e9).text,
@@ -352,10 +229,6 @@ static int print_totals(void *context, const struct answer_column *column, const
 }
 
 int jobs_print_statistics(struct jobs_printer *printer, const struct ask *ask) {
-    struct json_out *json = printer->output->json;
-    if (printer->format == QUERY_JSON) key_object(json, "statistics");
     FORWARD(ask_statistics(printer->catalogue, ask, print_totals, printer, printer->problem));
-    FORWARD(print_parts(printer, ask));
-    if (printer->format == QUERY_JSON) json_close(json);
-    return 0;
+    return print_parts(printer, ask);
 }

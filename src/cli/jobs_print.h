@@ -1,4 +1,4 @@
-// Answers of a catalogue as tables, JSON and CSV.
+// Answers of a catalogue as tables and CSV. For JSON there is catalogue/answer.h.
 #pragma once
 
 #include "catalogue/ask.h"
@@ -17,10 +17,10 @@ struct jobs_printer {
     struct table_column head[32];
 };
 
-// One list: jobs_print_begin, jobs_print_row for each row, jobs_print_end. In JSON it is the member `key`.
-int jobs_print_begin(struct jobs_printer *printer, const char *key, const struct answer_column *column);
+// One list: jobs_print_begin, jobs_print_row for each row, jobs_print_end.
+int jobs_print_begin(struct jobs_printer *printer, const struct answer_column *column);
 int jobs_print_row(void *printer, const struct answer_column *column, const struct store_value *value, size_t count);
 int jobs_print_end(struct jobs_printer *printer, int code);
 
-// Everything that --statistics tells.
+// Everything that --statistics tells, as tables.
 int jobs_print_statistics(struct jobs_printer *printer, const struct ask *ask);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/argument.h"
+#include "cli/report_site.h"
 #include "cli/verb.h"
 #include "report/page.h"
 
@@ -9,6 +10,7 @@ static struct {
     const char *format;
     const char *output;
     const char *watts;
+    const char *db, *month;
     struct option_list predictions;
     bool json;
     bool quiet;
@@ -21,6 +23,8 @@ static const struct option_row rows[] = {
     {"json", 0, OPTION_FLAG, &options.json, NULL, "the same as --format json"},
     {"prediction", 0, OPTION_LIST, &options.predictions, "FILE",
      "show the output of `ioseer predict --json` (repeatable; LOG.predict.json is always shown)"},
+    {"month", 0, OPTION_TEXT, &options.month, "YYYY-MM", "report on all jobs of a month instead, from the catalogue"},
+    ROW_DB(&options.db),
     ROW_WATTS(&options.watts),
     ROW_QUIET_LOG(&options.quiet),
     {0},
@@ -76,12 +80,22 @@ static enum status write_report(struct page *page, const struct argument *argume
     return output_end(&output, argument->path, format->write(page, output.out));
 }
 
+static enum status report_month(int argc, char **argv, const struct format *format) {
+    if (argc > 1) return cli_usage("report", argv[1], "not together with --month and --db");
+    if (!options.month) return cli_usage("report", "--month", "is missing");
+    if (format->write == page_text)
+        return cli_usage("report", "--month", "is written with -o X.html or --json; `ioseer jobs` prints text");
+    if (format->write == page_html && !page_has_template()) return cli_usage("report", "html", PAGE_MISSING);
+    return report_site(options.db, options.month, format->write == page_html, options.output);
+}
+
 static enum status report_run(int argc, char **argv) {
     if (options.json && options.format) return cli_usage("report", "--json", "cannot be combined with --format");
     if (options.json) options.format = "json";
     const struct format *format = chosen_format();
     if (promises_other_format())
         return cli_usage("report", options.output, "reports are .html, .txt or .json (or add --format)");
+    if (options.db || options.month) return report_month(argc, argv, format);
     struct stack_watts watts = STACK_WATTS;
     if (options.watts && !stack_watts_parse(options.watts, &watts))
         return cli_usage("report", options.watts, STACK_WATTS_WRONG);
@@ -107,10 +121,12 @@ static enum status report_run(int argc, char **argv) {
 const struct verb verb_report = {
     .name = "report",
     .summary = "report what a job did and what is wrong with its I/O, as HTML or text",
-    .usage = "[OPTION]... LOG",
+    .usage = "[OPTION]... LOG\n"
+             "[OPTION]... --month YYYY-MM [--db DB] -o X.html",
     .about =
         "Reports what the job did, what is wrong with its I/O (what costs the most time comes first), and when and\n"
-        "where it happened. With -o X.html the report is one HTML file that needs no other file.",
+        "where it happened. With -o X.html the report is one HTML file that needs no other file. With --month it is\n"
+        "a report on all jobs of a month, from a catalogue that `ioseer index` keeps.",
     .options = rows,
     .run = report_run,
 };

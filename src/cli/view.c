@@ -8,11 +8,12 @@
 #include "cli/option_rows.h"
 #include "cli/verb.h"
 #include "report/page.h"
+#include "site/viewer.h"
 #include "view/http.h"
 
 static struct {
     uint64_t port;
-    const char *address;
+    const char *address, *db;
     bool lab, quiet;
 } options;
 
@@ -21,6 +22,7 @@ static const struct option_row rows[] = {
     {"address", 0, OPTION_TEXT, &options.address, "IPv4",
      "listen on this address; anybody with the printed address can then read the logs (default: 127.0.0.1)"},
     {"lab", 0, OPTION_FLAG, &options.lab, NULL, "also set up, run and watch programs in the browser"},
+    ROW_DB(&options.db),
     ROW_QUIET(&options.quiet, "print only the address"),
     {0},
 };
@@ -44,6 +46,19 @@ static int add_made_log(void *context, const char *path) {
 static int start_lab(struct view_http *http, const struct lab_guard *guard) {
     const struct lab_options lab = {".", guard, add_made_log, http->logs};
     return options.lab ? lab_new(&http->lab, &lab) : 0;
+}
+
+// The page of a catalogue: of jobs that the user may see.
+static enum status open_site(struct view_http *http) {
+    static struct site_viewer viewer;
+    struct problem problem = {0};
+    int code = site_viewer(&viewer, &problem);
+    if (code < 0) return cli_problem("view", "support_group", &problem, code);
+    code = view_site_new(&http->site, options.db, viewer.sees_all ? NULL : viewer.name, &problem);
+    if (code == ERR_NOTHING && !options.db) return cli_usage("view", "LOG", "is missing, and there is no catalogue");
+    if (code < 0) return cli_problem("view", options.db ? options.db : "the catalogue", &problem, code);
+    if (!viewer.sees_all && !options.quiet) printf("The page shows the jobs of %s.\n", viewer.name);
+    return STATUS_OK;
 }
 
 static void say_address(const struct view_http *http) {
@@ -82,14 +97,16 @@ static enum status serve_logs(struct view_http *http, char **paths, size_t count
     signal(SIGPIPE, SIG_IGN);
     int code = view_logs_start(&http->logs);
     if (code < 0) return cli_fail("view", http->address, code);
-    enum status status = add_logs(http->logs, paths, count);
+    bool has_site = options.db || (!count && !options.lab);
+    enum status status = has_site ? open_site(http) : add_logs(http->logs, paths, count);
     return status == STATUS_OK ? serve(http, &signals, &guard) : status;
 }
 
 static enum status view_run(int argc, char **argv) {
     struct view_http http = {.port = (uint16_t)options.port};
     const char *address = options.address ? options.address : "127.0.0.1";
-    if (argc < 2 && !options.lab) return cli_usage("view", "LOG", "is missing");
+    if (options.db && (argc > 1 || options.lab))
+        return cli_usage("view", argc > 1 ? argv[1] : "--lab", "not together with --db");
     if (options.lab && options.address) return cli_usage("view", "--lab", "not together with --address");
     if (options.port > UINT16_MAX) return cli_usage("view", "--port", "is at most 65535");
     if (strlen(address) >= sizeof http.address) return cli_usage("view", address, "not a numeric IPv4 address");
@@ -102,10 +119,13 @@ const struct verb verb_view = {
     .name = "view",
     .summary = "show logs in a browser",
     .usage = "[OPTION]... LOG...\n"
+             "[OPTION]... [--db DB]\n"
              "[OPTION]... --lab [LOG]...",
     .about = "Serves the page of `ioseer report` directly from the logs, which can have any size. Shows several logs "
              "side by\n"
              "side. Only this machine can reach the page, and only with the printed address, which contains a secret.\n"
+             "Without LOG it shows all jobs of a catalogue that `ioseer index` keeps, and the report of each by a "
+             "click.\n"
              "With --lab the page has a form in which a program is set up, recorded and watched while it runs.",
     .options = rows,
     .run = view_run,

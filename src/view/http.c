@@ -117,9 +117,20 @@ static bool parse_seconds(struct MHD_Connection *connection, const char *key, do
     return end != text && !*end;
 }
 
+// What the page can ask this server for. The logs of a catalogue are opened one by one: the page knows which.
+static int write_server(void *context, struct json_out *json) {
+    const struct view_http *http = context;
+    json_object(json);
+    view_logs_names(http->logs, json);
+    if (http->lab) key_bool(json, "lab", true);
+    if (http->site) json_key(json, "site"), view_site_json(http->site, json);
+    json_close(json);
+    return 0;
+}
+
 static int answer_page(struct view_http *http, struct view_answer *text) {
     struct view_answer names = {0};
-    FORWARD(view_logs_names(http->logs, http->lab, &names));
+    FORWARD(json_out_memory(&names.text, &names.len, write_server, http));
     FILE *out = open_memstream(&text->text, &text->len);
     int code = out ? page_fill_template("null", names.text, out) : -ENOMEM;
     if (out && fclose(out) && !code) code = -ENOMEM;
@@ -157,9 +168,13 @@ static int write_tables(void *context, struct json_out *json) {
     return 0;
 }
 
+static const char *find_argument(void *context, const char *key) {
+    return MHD_lookup_connection_value(context, MHD_GET_ARGUMENT_KIND, key);
+}
+
 static int answer_path(struct view_http *http, struct MHD_Connection *connection, const char *path,
                        struct view_answer *text, const char **type) {
-    static const char data[] = "data/", timeline[] = "timeline/", call[] = "call/";
+    static const char data[] = "data/", timeline[] = "timeline/", call[] = "call/", site[] = "site/";
     uint64_t log;
     *type = json_type;
     if (!*path) {
@@ -168,6 +183,8 @@ static int answer_path(struct view_http *http, struct MHD_Connection *connection
     }
     if (!strcmp(path, "tables")) return json_out_memory(&text->text, &text->len, write_tables, NULL);
     if (http->lab && !strcmp(path, "lab")) return json_out_memory(&text->text, &text->len, lab_json, http->lab);
+    if (http->site && !strncmp(path, site, strlen(site)))
+        return view_site_ask(http->site, path + strlen(site), find_argument, connection, text);
     const char *slash = strchr(path, '/');
     if (!slash || !parse_number(slash + 1, &log)) return ERR_NOTHING;
     if (!strncmp(path, data, strlen(data))) return view_logs_data(http->logs, log, text);
@@ -263,8 +280,8 @@ static bool is_in(const char *language, const char *path, uint64_t *log) {
     return !strncmp(path, language, len) && path[len] == '/' && parse_number(path + len + 1, log);
 }
 
-static bool is_question(const char *path, uint64_t *log) {
-    return is_in("sql", path, log) || is_in("query", path, log);
+static bool is_question(const struct view_http *http, const char *path, uint64_t *log) {
+    return is_in("sql", path, log) || is_in("query", path, log) || (http->site && is_in("open", path, log));
 }
 
 static enum MHD_Result answer_question(struct view_http *http, struct MHD_Connection *connection, const char *path,
@@ -275,7 +292,9 @@ static enum MHD_Result answer_question(struct view_http *http, struct MHD_Connec
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     int code = ERR_USAGE;
     bool is_text = !memchr(request->body, '\0', request->length);
-    if (is_text && is_in("query", path, &log)) {
+    if (is_in("open", path, &log)) {
+        code = log <= INT64_MAX ? view_site_open(http->site, http->logs, (int64_t)log, &text) : ERR_NOTHING;
+    } else if (is_text && is_in("query", path, &log)) {
         code = view_logs_query(http->logs, log, request->body, &text);
     } else if (info && is_text && is_in("sql", path, &log) &&
                parse_number(MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "page"), &asker.page)) {
@@ -288,7 +307,7 @@ static enum MHD_Result answer_question(struct view_http *http, struct MHD_Connec
 static enum MHD_Result begin_body(const struct view_http *http, struct MHD_Connection *connection, const char *path,
                                   struct request *request) {
     uint64_t log, length;
-    if (!is_question(path, &log) && !find_action(http, path))
+    if (!is_question(http, path, &log) && !find_action(http, path))
         return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET");
     if (MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding") ||
         !parse_number(MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length"), &length) ||

@@ -46,27 +46,12 @@ static struct view_log *find(struct view_logs *logs, size_t number) {
     return log;
 }
 
-struct names {
-    struct view_logs *logs;
-    bool has_lab;
-};
-
-static int write_names(void *context, struct json_out *json) {
-    const struct names *names = context;
-    struct view_logs *logs = names->logs;
-    json_object(json);
+void view_logs_names(struct view_logs *logs, struct json_out *json) {
     key_array(json, "logs");
     pthread_mutex_lock(&logs->lock);
     for (size_t i = 0; i < logs->count; i++) json_text(json, page_base_name(logs->log[i]->requests.path));
     pthread_mutex_unlock(&logs->lock);
     json_close(json);
-    if (names->has_lab) key_bool(json, "lab", true);
-    json_close(json);
-    return 0;
-}
-
-int view_logs_names(struct view_logs *logs, bool has_lab, struct view_answer *answer) {
-    return json_out_memory(&answer->text, &answer->len, write_names, &(struct names){logs, has_lab});
 }
 
 // --- the reading thread

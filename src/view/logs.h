@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json_out.h"
 #include "base/problem.h"
 #include "view/statements.h"
 
@@ -17,8 +18,8 @@ int view_logs_start(struct view_logs **logs);
 // Opens a log and has it read. Returns its number, from 0, or a negative code with the reason.
 int view_logs_add(struct view_logs *logs, const char *path, struct problem *problem);
 
-// {"logs": ["name", ...]}, and "lab": true if the server has one.
-int view_logs_names(struct view_logs *logs, bool has_lab, struct view_answer *answer);
+// The member "logs": their names.
+void view_logs_names(struct view_logs *logs, struct json_out *json);
 
 // Any thread may call these. They return 0, ERR_NOTHING for a log or call that does not exist, ERR_USAGE for numbers
 // that make no sense, or another code.

@@ -82,6 +82,39 @@ class Questions(CatalogueCase):
             self.assertEqual(names, sorted(job[sort] for job in self.all))
         self.assertEqual(len(self.jobs('--top', '7')), 7)
 
+    def test_pages(self):
+        """Pages, one after the other, are the list."""
+        finding = next(job['findings'][0]['id'] for job in self.all if job['findings'])
+        for sort in ('start', 'time', 'bytes', 'io', 'share', 'files', 'findings'):
+            for options in ((), ('--user', 'user1*'), ('--finding', finding), ('--since', '2024-03-05', '--until', '2024-08-17')):
+                wanted = [job['id'] for job in self.jobs('--sort', sort, *options)]
+                found, after = [], ()
+                while page := [job['id'] for job in self.jobs('--sort', sort, '--top', '400', *after, *options)]:
+                    found += page
+                    after = ('--after', str(page[-1]))
+                self.assertEqual(found, wanted, (sort, options))
+        self.expect_error(1, 'jobs', '--db', self.db, '--after', '99999')
+        self.expect_error(2, 'jobs', '--db', self.db, '--sort', 'user', '--after', '5')
+        self.assertEqual(self.jobs('--id', '7'), [job for job in self.all if job['id'] == 7])
+
+    def test_sums_of_some(self):
+        """Days, and sums of jobs with a finding or on a file system, which nobody has added up before."""
+        finding = next(job['findings'][0]['id'] for job in self.all if job['findings'])
+        fs = self.ask('--by', 'fs')['groups'][0]['fs']
+        for period, _ in self.periods():
+            for options in (('--finding', finding), ('--fs', fs), ('--finding', finding, '--fs', fs, '--user', 'user1*')):
+                chosen = self.jobs(*period, *options)
+                found = self.ask('--statistics', *period, *options)['statistics']
+                self.assertEqual((found['jobs'] or 0, found['bytes_written'] or 0), (len(chosen), sum(job['bytes_written'] for job in chosen)))
+                layers = {group['layer']: group['jobs'] for group in found['layers']}
+                self.assertEqual(layers.get('mpiio', 0), sum('mpiio' in job['layers'] for job in chosen))
+                days = {group['day']: group['jobs'] for group in self.ask('--by', 'day', *period, *options)['groups']}
+                wanted = {}
+                for job in chosen:
+                    day = datetime.datetime.fromtimestamp(job['start'], datetime.timezone.utc).strftime('%Y-%m-%d')
+                    wanted[day] = wanted.get(day, 0) + 1
+                self.assertEqual(days, wanted, (period, options))
+
     def test_groups(self):
         sums = ('run_time', 'io_seconds', 'bytes_read', 'bytes_written', 'files', 'calls', 'stake_seconds')
         for options, chosen in self.periods():
@@ -125,7 +158,7 @@ class Questions(CatalogueCase):
                 self.assertTrue(self.ask('--by', by, '--sort', sort, '--top', '5')['groups'])
         self.expect_error(2, 'jobs', '--db', self.db, '--by', 'finding', '--sort', 'bytes')
         self.expect_error(2, 'jobs', '--db', self.db, '--sort', 'name')
-        self.expect_error(2, 'jobs', '--db', self.db, '--by', 'user', '--fs', '/')
+        self.expect_error(2, 'jobs', '--db', self.db, '--by', 'user', '--after', '5')
         self.expect_error(2, 'jobs', '--db', self.db, '--by', 'user', '--slower')
         self.expect_error(2, 'jobs', '--db', self.db, '--since', 'yesterday')
         self.expect_error(2, 'jobs', '--db', self.db, 'word')

@@ -9,7 +9,8 @@ from catalogue_case import CatalogueCase, Server, harness, server_programs
 QUESTIONS = [(), ('--sort', 'findings'), ('--sort', 'user'), ('--sort', 'share', '--top', '3'), ('--by', 'user'), ('--by', 'program'),
              ('--by', 'month'), ('--by', 'fs'), ('--by', 'file'), ('--by', 'finding'), ('--by', 'layer'), ('--by', 'size'),
              ('--statistics',), ('--slower',), ('--since', '1d', '--by', 'file'), ('--since', '2d', '--until', '1s', '--statistics'),
-             ('--user', '*', '--fs', '/*')]
+             ('--user', '*', '--fs', '/*'), ('--by', 'day'), ('--statistics', '--fs', '/*'),
+             ('--by', 'user', '--fs', '/*', '--user', '*', '--since', '1d', '--until', '1s'), ('--by', 'day', '--fs', '/*', '--finding', '*')]
 
 
 class Postgres(CatalogueCase):
@@ -50,6 +51,18 @@ class Postgres(CatalogueCase):
         for question in QUESTIONS:
             self.assertEqual(self.without_ids(self.ask(*question, db=self.place)), self.without_ids(self.ask(*question)), question)
         self.assert_whole(db=self.place)
+
+    def test_pages(self):
+        self.fill()
+        self.index(db=self.place)
+        for sort in ('start', 'time', 'bytes', 'io', 'share', 'files', 'findings'):
+            for options in ((), ('--user', '*'), ('--fs', '/*')):
+                wanted = [job['id'] for job in self.jobs('--sort', sort, *options, db=self.place)]
+                found, after = [], ()
+                while page := self.jobs('--sort', sort, '--top', '2', *after, *options, db=self.place):
+                    found += [job['id'] for job in page]
+                    after = ('--after', str(found[-1]))
+                self.assertEqual(found, wanted, (sort, options))
 
     def copies(self, count):
         log = self.make_log('0.ioseer')

@@ -107,6 +107,7 @@ export function figure({ id, title, message, height, build, controls, legend, la
         legend,
         place,
     );
+    forget(id); // the same chart, of other jobs
     drawn.set(id, entry);
     nearness.observe(place);
     return {
@@ -131,14 +132,17 @@ export function figure({ id, title, message, height, build, controls, legend, la
     };
 }
 
+function forget(id) {
+    const entry = drawn.get(id);
+    if (!entry) return;
+    nearness.unobserve(entry.place);
+    sizes.unobserve(entry.place);
+    entry.chart?.dispose();
+    drawn.delete(id);
+}
+
 export function forgetCharts() {
-    for (const [id, { place, chart, isKept }] of drawn) {
-        if (isKept) continue;
-        nearness.unobserve(place);
-        sizes.unobserve(place);
-        chart?.dispose();
-        drawn.delete(id);
-    }
+    for (const [id, { isKept }] of drawn) if (!isKept) forget(id);
 }
 
 // Draws all charts, also those that the reader has not come near.

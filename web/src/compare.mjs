@@ -49,7 +49,7 @@ export function alignPhases(documents) {
 }
 
 // better: 1 if more is better, -1 if less is better, 0 if neither is.
-function change(value, reference, better) {
+export function change(value, reference, better) {
     if (value === null || reference === null || value === undefined || !(reference > 0)) return null;
     const ratio = value / reference - 1;
     if (Math.abs(ratio) < 0.005) return null;

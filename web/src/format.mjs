@@ -29,6 +29,22 @@ export function seconds(value) {
     return `${value < 0 ? '-' : ''}${(Math.round((all * 10 ** digits) / size) / 10 ** digits).toFixed(digits)} ${unit}`;
 }
 
+// Times of many jobs together.
+export function longTime(value) {
+    if (value === null || value === undefined || value < 7200) return seconds(value);
+    const hours = value / 3600;
+    return hours < 99.95 ? `${hours.toFixed(1)} h` : `${count(hours)} h`;
+}
+
+// A moment, in local time.
+export function moment(epoch) {
+    const date = new Date(epoch * 1000);
+    if (!Number.isFinite(date.getTime())) return unknown;
+    const two = (value) => String(value).padStart(2, '0');
+    const days = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+    return `${days} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
 export function percent(fraction) {
     if (fraction === null || fraction === undefined) return unknown;
     const tenths = Math.round(fraction * 1000);

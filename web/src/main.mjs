@@ -14,7 +14,10 @@ import { processNames } from './names.mjs';
 import { phasesSection } from './phases.mjs';
 import { predictionsSection } from './predictions.mjs';
 import { querySection } from './query.mjs';
-import { followDocument, serverOf } from './server.mjs';
+import { followDocument, serverOf, siteServer } from './server.mjs';
+import { monthlyReport, servedSite } from './site.mjs';
+import { jobsOf } from './siteaddress.mjs';
+import { jobFacts } from './sitebeside.mjs';
 import { sqlSection } from './sql.mjs';
 import { stackSection } from './stack.mjs';
 import { summarySection } from './summary.mjs';
@@ -158,18 +161,20 @@ function followLink({ server, actions }) {
     else if (link.has('sql')) actions.showSql(link.get('sql'));
 }
 
-// The logs of a server. There may be more of them later: the lab makes some.
-function showServed({ logs, lab }) {
+// The logs of a server. There may be more of them later: the lab makes some. numbers: of the logs, if they are not just
+// those of the server from the first on.
+function showServed({ logs, lab, numbers = null }) {
     const names = [...logs];
     const documents = [];
-    const wanted = Number(linked().get('log') ?? 0);
-    let chosen = wanted in names ? wanted : 0;
+    const numberOf = (at) => numbers?.[at] ?? at;
+    const wanted = Number(linked().get('log') ?? numberOf(0));
+    let chosen = Math.max(0, names.findIndex((_, at) => numberOf(at) === wanted));
     let beside = null; // in a lab: the log that the chosen one is compared with
     let reading = Promise.resolve();
     const isRead = (document) => document && document.pending === undefined;
     const compared = () => (lab ? (beside === null ? [] : [documents[beside], documents[chosen]]) : documents).filter(isRead);
     const showChosen = () => {
-        if (documents[chosen]) show(documents[chosen], serverOf(chosen), compared());
+        if (documents[chosen]) show(documents[chosen], serverOf(numberOf(chosen)), compared());
     };
     const open = (at, other = null) => {
         chosen = at;
@@ -189,7 +194,7 @@ function showServed({ logs, lab }) {
             ),
         );
     const follow = (at) =>
-        followDocument(at, (document) => {
+        followDocument(numberOf(at), (document) => {
             documents[at] = document;
             if (at === chosen || (lab ? at === beside : compared().length > 1)) showChosen();
         }).catch((error) => {
@@ -218,6 +223,37 @@ function showLab({ names, add, open, documentOf, chosen }) {
     showLinks();
 }
 
+// --- the jobs of a site
+
+function showSite({ title, elements }) {
+    window.document.title = `${title} – ioseer`;
+    replace(main, elements);
+    showLinks();
+}
+
+// One job, or two side by side. Without their logs there is what the catalogue knows.
+async function showJobs(numbers) {
+    const facts = h('div', {});
+    place = h('div', { class: 'document' });
+    replace(main, h('p', { class: 'back' }, h('a', { href: './' }, '← All jobs')), facts, place);
+    const rows = await Promise.all(numbers.map((id) => siteServer.ask('jobs', {}, { id })));
+    const jobs = rows.flatMap((answer) => answer.jobs);
+    const opened = await Promise.allSettled(numbers.map((id) => siteServer.open(id)));
+    const logs = opened.filter(({ status }) => status === 'fulfilled').map(({ value }) => value);
+    const failures = opened.map(({ reason }, at) => reason && h('p', { class: 'note failure' }, `The report of job ${numbers[at]} cannot be shown: ${reason.message}`)).filter(Boolean);
+    const shown = jobs.length > 1 || failures.length > 0 ? jobs : [];
+    replace(facts, failures, shown.length > 0 && make(jobFacts, shown));
+    window.document.title = `Job ${numbers.join(' and ')} – ioseer`;
+    showLinks();
+    if (logs.length > 0) showServed({ logs: logs.map((log) => log.name), numbers: logs.map((log) => log.log) });
+}
+
+function startSite({ site }) {
+    const jobs = jobsOf(location.search);
+    if (jobs.length === 0) return showSite(servedSite(site));
+    return showJobs(jobs).catch((error) => replace(place, h('p', { class: 'note' }, `The catalogue does not answer: ${error.message}`)));
+}
+
 function frame() {
     const themeSwitch = button(
         '',
@@ -230,7 +266,7 @@ function frame() {
     const sayTheme = () => replace(themeSwitch, theme() === 'dark' ? 'Light' : 'Dark');
     sayTheme();
     document.body.append(
-        h('a', { class: 'skip', href: '#main' }, 'Skip to the report'),
+        h('a', { class: 'skip', href: '#main' }, 'Skip to the contents'),
         h('header', { class: 'top' }, h('a', { class: 'brand', href: '#main' }, 'ioseer'), name, choices, themeSwitch),
         links,
         main,
@@ -255,5 +291,8 @@ startTheme();
 frame();
 const given = (id) => JSON.parse(document.getElementById(id).textContent);
 const server = given('ioseer-server');
-if (server) showServed(server);
-else show(given('ioseer-data'), null);
+const data = given('ioseer-data');
+if (server?.site) startSite(server);
+else if (server) showServed(server);
+else if (data.site) showSite(monthlyReport(data));
+else show(data, null);

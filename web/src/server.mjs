@@ -1,5 +1,6 @@
 // The requests of a served page to `ioseer view`. Addresses are relative to that of the page.
 import { toBytes } from './format.mjs';
+import { argumentsOf, queryOf } from './siteaddress.mjs';
 
 async function ask(address, options = {}) {
     const answer = await fetch(address, { cache: 'no-store', ...options });
@@ -46,4 +47,11 @@ export function serverOf(log) {
 export const labServer = {
     state: () => ask('lab'),
     act: (action, body) => ask(`lab/${action}`, { method: 'POST', body: toBytes(JSON.stringify(body)) }),
+};
+
+// The answers of `ioseer jobs --json`, for the jobs that a filter (siteaddress.mjs) lets through.
+export const siteServer = {
+    ask: (question, filter, more = {}, signal = null) => ask(`site/${question}?${queryOf({ ...argumentsOf(filter), ...more })}`, { signal }),
+    // Gives the number of the job's log.
+    open: (job) => ask(`open/${job}`, { method: 'POST', body: '' }),
 };

@@ -2,7 +2,7 @@
 import { bar, h, section } from './dom.mjs';
 import { bytes, percent, plural, prose, rate, seconds, unbroken, unknown } from './format.mjs';
 
-function number(id, value, name, detail, parts) {
+export function number(id, value, name, detail, parts) {
     const [digits, ...unit] = value.split(' ');
     return h(
         'div',
