@@ -2,17 +2,16 @@
 #include "export/export.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "cli/anonymous.h"
 #include "cli/argument.h"
+#include "cli/export_progress.h"
 #include "cli/query_print.h"
 
 static struct {
@@ -32,31 +31,6 @@ static const struct option_row rows[] = {
     ROW_QUIET(&options.quiet, "suppress progress, and warnings about unreadable parts"),
     {0},
 };
-
-// --- while it works
-
-static volatile sig_atomic_t caught;
-
-static void catch_signal(int number) { caught = number; }
-
-struct watching {
-    struct problem *problem;
-    uint64_t all; // events
-    double start, shown;
-    bool is_visible;
-};
-
-static int watch(void *context, uint64_t events) {
-    const double patience_seconds = 2, interval_seconds = 0.2;
-    struct watching *watching = context;
-    watching->problem->signal = caught;
-    if (caught) return -EINTR;
-    double now = watching->is_visible ? clock_seconds() : 0;
-    if (!events || now - watching->start < patience_seconds || now - watching->shown < interval_seconds) return 0;
-    watching->shown = now;
-    fprintf(stderr, "\rioseer: exporting, %.0f %%", 100 * (double)events / (double)watching->all);
-    return 0;
-}
 
 // What a format needs.
 struct work {
@@ -166,7 +140,8 @@ static enum status write_output(struct work *work, const struct format *format) 
     enum status status = argument_output(work->argument, &output, options.output);
     if (status != STATUS_OK) return status;
     int code = format->write(work, &output);
-    if (code == 0 || (output_failed(&output) && !caught)) return output_close(&output, code < 0 && !output.error);
+    if (code == 0 || (output_failed(&output) && !work->problem.signal))
+        return output_close(&output, code < 0 && !output.error);
     status = cli_problem("export", work->argument->path, &work->problem, code);
     output_close(&output, true);
     return status;
@@ -210,22 +185,18 @@ static enum status check_options(void) {
 
 static enum status export_log(struct argument *argument, const struct format *format) {
     struct work work = {.argument = argument};
+    struct export_progress progress;
     uint64_t all = log_events(argument->log) + log_events_below(argument->log);
-    struct watching watching = {&work.problem, all, .start = clock_seconds()};
-    watching.is_visible = !options.quiet && isatty(STDERR_FILENO);
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    work.watch = (struct export_watch){&watching, watch};
-    // The second one ends the program at once.
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
-        sigaction(signals[i], &(struct sigaction){.sa_handler = catch_signal, .sa_flags = (int)SA_RESETHAND}, NULL);
-    const struct anonymous_options how = {true, watch, &watching};
+    export_progress_begin(&progress, &work.problem, all, options.quiet);
+    work.watch = (struct export_watch){&progress, export_progress_watch};
+    const struct anonymous_options how = {true, export_progress_watch, &progress};
     int code = options.anonymous ? anonymous_prepare(&work.anonymous, argument, options.key, &how, &work.problem) : 0;
     bool is_made = code == 0 && options.anonymous && format->make != make_log;
     if (is_made) code = anonymous_replace(&work.anonymous, argument, options.quiet, &work.problem);
     enum status status = code < 0        ? cli_problem("export", argument->path, &work.problem, code)
                          : format->write ? write_output(&work, format)
                                          : make_output(&work, format);
-    if (watching.shown > 0) fprintf(stderr, "\r\033[K");
+    export_progress_end(&progress);
     if (status == STATUS_OK && !options.quiet) anonymous_warn(&work.anonymous, argument);
     return status;
 }
