@@ -122,7 +122,7 @@ export function slowerBlock(rows, choose) {
     if (rows.length === 0) return h('p', { class: 'quiet' }, 'No program got slower than its own earlier runs.');
     const [first] = rows;
     return [
-        h('p', { class: 'intro' }, `${plural(rows.length, 'series of runs', 'series of runs')} got slower. ${shorten(first.program, 40)} of ${shorten(first.user, 30)} costs the most: its ${measures[first.measure]} is ${times(first.after, first.before)} what it was. Each is compared with its own earlier runs; chance is a rank test's.`),
+        h('p', { class: 'intro' }, `${plural(rows.length, 'series of runs', 'series of runs')} got slower. ${shorten(first.program, 40)} of ${shorten(first.user, 30)} costs the most: its ${measures[first.measure]} is ${times(first.after, first.before)} what it was. Each is compared with its own earlier runs; Chance is how likely noise alone looks like this.`),
         table(
             [
                 { title: 'Program', heading: true, cell: nameCell('program', choose, 28) },
@@ -133,7 +133,7 @@ export function slowerBlock(rows, choose) {
                 number('Now', (row) => seconds(row.after), (row) => row.after),
                 number('Factor', (row) => row.factor?.toFixed(2) ?? unknown, (row) => row.factor),
                 { title: 'Since', cell: (row) => moment(row.since), value: (row) => row.since },
-                number('Chance', (row) => row.chance?.toPrecision(2) ?? unknown, (row) => row.chance),
+                number('Chance', ({ chance }) => (chance === null ? unknown : chance.toExponential(1)), (row) => row.chance),
                 { title: 'Last job', cell: (row) => (choose ? h('a', { href: `?job=${Number(row.id)}` }, `job ${row.id}`) : `job ${row.id}`) },
             ],
             rows,
