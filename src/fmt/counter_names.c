@@ -164,6 +164,21 @@ static uint64_t known_count(const struct counters_value *value) {
     return value->integer > 0 || value->is_id ? (uint64_t)value->integer : 0;
 }
 
+// Darshan counts the opens and transfers of MPI-IO and PnetCDF by kind only.
+static void add_up_kinds(const struct module *list, uint64_t values[SOURCE_END]) {
+    static const uint8_t reads[] = {COUNTER_INDEP_READS, COUNTER_COLL_READS, COUNTER_SPLIT_READS, COUNTER_NB_READS};
+    bool has_opens = false, has_reads = false;
+    for (size_t i = 0; i < list->count; i++) {
+        has_opens |= list->rows[i].source == COUNTER_OPENS;
+        has_reads |= list->rows[i].source == COUNTER_READS;
+    }
+    if (!has_opens) values[COUNTER_OPENS] = values[COUNTER_INDEP_OPENS] + values[COUNTER_COLL_OPENS];
+    for (size_t i = 0; i < sizeof reads && !has_reads; i++) {
+        values[COUNTER_READS] += values[reads[i]];
+        values[COUNTER_WRITES] += values[reads[i] + 1];
+    }
+}
+
 void counters_from_list(struct counters *c, struct counters_ranks *ranks, const struct counters_module *module) {
     struct counters_value list[COUNTERS_MAX_VALUES];
     const struct value_row *rows = list_of(module)->rows;
@@ -179,6 +194,7 @@ void counters_from_list(struct counters *c, struct counters_ranks *ranks, const 
         default: values[rows[i].source] = list[i].is_real ? ns_of(list[i].real) : known_count(&list[i]);
         }
     }
+    add_up_kinds(list_of(module), values);
     memcpy(c->value, values, sizeof c->value);
     add_common(&c->sizes, &values[SOURCE_ACCESS], &values[SOURCE_ACCESS_COUNT]);
     add_common(&c->strides, &values[SOURCE_STRIDE], &values[SOURCE_STRIDE_COUNT]);

@@ -82,11 +82,11 @@ struct summary_totals {
     double io_share;                   // io_ns divided by run time; negative: unknown
 };
 
-// The counters of another program's log, of layers that move bytes themselves.
+// The counters of another program's log.
 struct summary_imported {
     bool is_there;
     bool is_shared; // some are sums over ranks: what each of them did is not known
-    double io_ns;   // summed over the ranks
+    double io_ns;   // summed over the ranks, of the highest layer of each file
     uint64_t calls;
     uint64_t bytes[DIRECTION_COUNT];
 };

@@ -12,7 +12,7 @@ sys.path[:0] = [os.path.join(HERE, '..', 'cli'), os.path.join(HERE, '..', 'golde
 import decode as log_format  # noqa: E402
 import encode  # noqa: E402
 from encode import Log, Record  # noqa: E402
-from samples import DATASET, FILE, HEAT, MOUNTS, NAMES, OLD, some_record, some_records  # noqa: E402
+from samples import DATASET, FILE, HEAT, LONELY, MOUNTS, NAMES, OLD, some_record, some_records  # noqa: E402
 from harness import CommandLineTest, main  # noqa: E402
 
 class ImportTest(CommandLineTest):
@@ -265,6 +265,22 @@ class Info(ImportTest):
         self.assertEqual((process['io_time'], process['bytes_read'], process['calls']), (1.5, 1000, 10))
         (file,) = info['files']
         self.assertEqual((file['name'], file['bytes_read'], file['ranks']), ('/scratch/data.bin', 1000, 1))
+
+    def test_time_is_that_of_the_calls_of_the_program(self):
+        """What MPI-IO does in POSIX is inside its own calls; a file that the program uses by POSIX counts, too."""
+        def record(module, identity, **values):
+            _, _, names, reals = encode.MODULES[module]
+            return Record(module, identity, 1, [values.get(name, 0) for name in names],
+                          [values.get(name, 0.0) for name in reals])
+        records = [record('POSIX', FILE, READS=4, READ_TIME=0.5), record('POSIX', LONELY, READS=1, READ_TIME=0.25),
+                   record('MPI-IO', FILE, INDEP_OPENS=1, COLL_OPENS=2, COLL_READS=3, NB_READS=5, SPLIT_WRITES=7, READ_TIME=2.0)]
+        path = self.save(Log(records, names=NAMES, mounts=MOUNTS))
+        (process,) = [process for process in self.json('info', '--json', path)['processes'] if process['rank'] == 1]
+        self.assertEqual(process['io_time'], 2.25)
+        self.expect(0, 'index', self.folder, '--db', self.path('db'))
+        (layer,) = [layer for layer in self.json('jobs', '--json', '--db', self.path('db'), '--by', 'layer')['groups']
+                    if layer['layer'] == 'mpiio']
+        self.assertEqual((layer['opens'], layer['reads'], layer['writes']), (3, 8, 7))
 
     def test_a_job_that_did_not_end(self):
         record = some_record('POSIX', 4, FILE, 0, random.Random(9))
