@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "fmt/call.h"
 #include "fmt/records.h"
 #include "fmt/stream.h"
@@ -60,6 +61,24 @@ struct spill_moment {
     uint64_t mono_ns;
     uint64_t epoch_ns;
 };
+
+// Reads all clocks. If something comes in between, as another process on this processor, they are read again.
+static inline struct spill_moment spill_moment_now(uint64_t (*counter)(void)) {
+    enum { MOST_TRIES = 8, GOOD_NS = 1000 };
+    struct spill_moment best = {0};
+    uint64_t best_ns = UINT64_MAX;
+    for (unsigned i = 0; i < MOST_TRIES && best_ns > GOOD_NS; i++) {
+        uint64_t before = clock_ns(CLOCK_MONOTONIC);
+        struct spill_moment now = {.units = counter()};
+        now.epoch_ns = clock_ns(CLOCK_REALTIME);
+        uint64_t needed = clock_ns(CLOCK_MONOTONIC) - before;
+        if (needed >= best_ns) continue;
+        now.mono_ns = before + needed / 2;
+        best = now;
+        best_ns = needed;
+    }
+    return best;
+}
 
 enum { SPILL_LOSSES = 24 };
 

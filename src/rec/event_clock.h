@@ -18,9 +18,4 @@ static inline uint64_t event_clock_now(void) {
     return cpu_counter() >> CPU_COUNTER_SHIFT;
 }
 
-static inline struct spill_moment event_clock_moment(void) {
-    struct spill_moment moment = {.epoch_ns = clock_ns(CLOCK_REALTIME)};
-    moment.mono_ns = clock_ns(CLOCK_MONOTONIC);
-    moment.units = event_clock_now();
-    return moment;
-}
+static inline struct spill_moment event_clock_moment(void) { return spill_moment_now(event_clock_now); }

@@ -35,12 +35,7 @@ struct supervisor {
     bool done;
 };
 
-struct spill_moment record_run_now(void) {
-    struct spill_moment moment = {.epoch_ns = clock_ns(CLOCK_REALTIME)};
-    moment.mono_ns = clock_ns(CLOCK_MONOTONIC);
-    moment.units = cpu_counter();
-    return moment;
-}
+struct spill_moment record_run_now(void) { return spill_moment_now(cpu_counter); }
 
 // Signals that people and schedulers send to a job. An alarm that was set before `record` was exec'ed is meant for the
 // command.
