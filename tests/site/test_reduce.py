@@ -235,7 +235,7 @@ class LibrariesTest(ReduceCase):
     """HDF5, PnetCDF and NetCDF: the counters of files, and of what is in them, in all layers."""
     PROGRAMS = [('tests/hdf5/slabs-{}', 'slabs.h5', '3'), ('examples/hdf5-{}',), ('examples/flash-{}',), ('examples/variables-{}',),
                 ('examples/s3d-{}',), ('examples/s3d-pnetcdf',), ('tests/netcdf/slabs', 'slabs.nc', '3'),
-                ('tests/netcdf/parallel', 'parallel.nc')]
+                ('tests/netcdf/parallel', 'parallel.nc', '3')]
 
     def programs(self, mpi):
         for name, *words in self.PROGRAMS:
