@@ -25,20 +25,6 @@ static int put_moment(const struct anonymous *a, unsigned key, int64_t seconds, 
     return put_signed(out, key + 1, moment % second_ns);
 }
 
-// The first word and paths are names of files, others are letters; as in the list of words that the job has.
-static int command_without_names(const struct anonymous_key *key, const char *command, struct bytes *text) {
-    for (bool is_first = true; *command; is_first = false) {
-        size_t len = strcspn(command, " "), spaces = strspn(command + len, " ");
-        if (len) {
-            FORWARD(is_first || *command == '/' ? anonymous_name(key, 0, command, len, text)
-                                                : anonymous_text(key, command, len, text));
-        }
-        FORWARD(bytes_append(text, command + len, spaces));
-        command += len + spaces;
-    }
-    return 0;
-}
-
 // Lines, of which those with hints have several parts.
 static int metadata_without_names(const struct anonymous_key *key, const char *metadata, struct bytes *text) {
     while (*metadata) {
@@ -70,7 +56,7 @@ static int put_texts(const struct anonymous *a, const struct log_import *import,
     FORWARD(put_text(out, IMPORT_PROGRAM, text, anonymous_words(key, import->program, strlen(import->program), text)));
     FORWARD(put_text(out, IMPORT_VERSION, text, anonymous_words(key, import->version, strlen(import->version), text)));
     FORWARD(put_text(out, IMPORT_METADATA, text, metadata_without_names(key, job->metadata, text)));
-    FORWARD(put_text(out, IMPORT_COMMAND, text, command_without_names(key, job->command, text)));
+    FORWARD(put_text(out, IMPORT_COMMAND, text, anonymous_command(key, job->command, text)));
     for (size_t i = 0; i < job->mount_count; i++)
         FORWARD(put_text(out, IMPORT_MOUNT, text, mount_without_names(key, &job->mounts[i], text)));
     for (size_t i = 0; i < import->module_count; i++) {

@@ -3,8 +3,6 @@
 
 #include "anonymous/record.h"
 
-// A number that stands for another; 0, which means "not known" and root, stays.
-uint64_t anonymous_number(const struct anonymous_key *key, enum anonymous_domain domain, uint64_t value, unsigned bits);
 enum { ANONYMOUS_USER_BITS = 31, ANONYMOUS_RECORD_BITS = 53 };
 
 // The record id that a file has by its new name.

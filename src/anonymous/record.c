@@ -185,12 +185,6 @@ int anonymous_put_bytes(struct bytes *out, unsigned key, const struct bytes *tex
     return bytes_append(out, text->data, text->len);
 }
 
-uint64_t anonymous_number(const struct anonymous_key *key, enum anonymous_domain domain, uint64_t value,
-                          unsigned bits) {
-    uint64_t hash = value ? anonymous_hash(key, domain, &value, sizeof value) & ((UINT64_C(1) << bits) - 1) : 0;
-    return value && !hash ? 1 : hash;
-}
-
 static uint64_t number_of(const struct anonymous *a, enum rule rule, uint64_t value) {
     switch (rule) {
     case USER: return anonymous_number(a->key, DOMAIN_USER, value, ANONYMOUS_USER_BITS);
