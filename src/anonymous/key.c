@@ -24,6 +24,12 @@ uint64_t anonymous_hash(const struct anonymous_key *key, enum anonymous_domain d
     return siphash(own, data, len);
 }
 
+uint64_t anonymous_number(const struct anonymous_key *key, enum anonymous_domain domain, uint64_t value,
+                          unsigned bits) {
+    uint64_t hash = value ? anonymous_hash(key, domain, &value, sizeof value) & ((UINT64_C(1) << bits) - 1) : 0;
+    return value && !hash ? 1 : hash;
+}
+
 // --- key
 
 int anonymous_key_make(struct anonymous_key *key) {

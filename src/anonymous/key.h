@@ -24,3 +24,6 @@ int anonymous_key_make(struct anonymous_key *key);
 int anonymous_key_file(struct anonymous_key *key, const char *path, struct problem *problem);
 
 uint64_t anonymous_hash(const struct anonymous_key *key, enum anonymous_domain domain, const void *data, size_t len);
+
+// A number that stands for another; 0, which means "not known" and root, stays.
+uint64_t anonymous_number(const struct anonymous_key *key, enum anonymous_domain domain, uint64_t value, unsigned bits);

@@ -166,3 +166,16 @@ int anonymous_words(const struct anonymous_key *key, const void *text, size_t le
     }
     return 0;
 }
+
+int anonymous_command(const struct anonymous_key *key, const char *command, struct bytes *text) {
+    for (bool is_first = true; *command; is_first = false) {
+        size_t len = strcspn(command, " "), spaces = strspn(command + len, " ");
+        if (len) {
+            FORWARD(is_first || *command == '/' ? anonymous_name(key, 0, command, len, text)
+                                                : anonymous_text(key, command, len, text));
+        }
+        FORWARD(bytes_append(text, command + len, spaces));
+        command += len + spaces;
+    }
+    return 0;
+}

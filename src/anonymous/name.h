@@ -20,3 +20,6 @@ int anonymous_text(const struct anonymous_key *key, const void *text, size_t len
 // Words that every site has, such as names of file systems and libraries, and numbers and versions stay; others become
 // letters. Words end at spaces, commas, `=` and the like.
 int anonymous_words(const struct anonymous_key *key, const void *text, size_t len, struct bytes *out);
+
+// A command: its first word and words that begin with `/` are paths, others letters, as in the list of words of a job.
+int anonymous_command(const struct anonymous_key *key, const char *command, struct bytes *out);

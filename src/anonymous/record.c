@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "anonymous/name.h"
+#include "anonymous/private.h"
 #include "base/err.h"
 #include "base/glob.h"
 #include "base/settings.h"
 #include "fmt/counters.h"
-#include "fmt/part.h"
+#include "fmt/record_id.h"
+#include "log/import.h"
 
 // What becomes of a field.
 enum rule {
@@ -172,28 +174,22 @@ static enum rule rule_of(unsigned kind, unsigned key) {
 
 // --- fields
 
-static int put_number(struct bytes *out, unsigned key, uint64_t value) {
+int anonymous_put_number(struct bytes *out, unsigned key, uint64_t value) {
     FORWARD(bytes_append_varint(out, (uint64_t)key << 1));
     return bytes_append_varint(out, value);
 }
 
-static int put_bytes(struct bytes *out, unsigned key, const struct bytes *text) {
+int anonymous_put_bytes(struct bytes *out, unsigned key, const struct bytes *text) {
     FORWARD(bytes_append_varint(out, (uint64_t)key << 1 | 1));
     FORWARD(bytes_append_varint(out, text->len));
     return bytes_append(out, text->data, text->len);
 }
 
-// Zero, which stands for "not known" and for root, stays.
-static uint64_t other_number(const struct anonymous *a, enum anonymous_domain domain, uint64_t value, unsigned bits) {
-    uint64_t hash = value ? anonymous_hash(a->key, domain, &value, sizeof value) & ((UINT64_C(1) << bits) - 1) : 0;
-    return value && !hash ? 1 : hash;
-}
-
 static uint64_t number_of(const struct anonymous *a, enum rule rule, uint64_t value) {
     switch (rule) {
-    case USER: return other_number(a, DOMAIN_USER, value, 31);
-    case DEVICE: return other_number(a, DOMAIN_DEVICE, value, 31);
-    case INODE: return other_number(a, DOMAIN_INODE, value, 53);
+    case USER: return anonymous_number(a->key, DOMAIN_USER, value, ANONYMOUS_USER_BITS);
+    case DEVICE: return anonymous_number(a->key, DOMAIN_DEVICE, value, 31);
+    case INODE: return anonymous_number(a->key, DOMAIN_INODE, value, 53);
     case MOMENT: return value > a->moved_ns ? value - a->moved_ns : 0;
     default: return value;
     }
@@ -300,27 +296,31 @@ static int put_field(const struct anonymous *a, enum rule rule, const struct fie
                      struct bytes *out) {
     struct bytes text = {0};
     if (rule == DROP || is_for_bytes(rule) != field->is_bytes) return 0;
-    if (!field->is_bytes) return put_number(out, field->key, number_of(a, rule, field->number));
+    if (!field->is_bytes) return anonymous_put_number(out, field->key, number_of(a, rule, field->number));
     int code = put_text(a, rule, field, is_first, &text);
-    if (code == 0) code = put_bytes(out, field->key, &text);
+    if (code == 0) code = anonymous_put_bytes(out, field->key, &text);
     bytes_free(&text);
     return code;
 }
 
-// The id of the file that is named anew in the log; 0 if none has the old one.
+int anonymous_record_id(const struct anonymous_key *key, const struct log_file *file, uint64_t *id) {
+    struct bytes name = {0}, object = {0};
+    int code = anonymous_name(key, 0, file->name, strlen(file->name), &name);
+    if (code == 0 && file->object)
+        code = anonymous_name(key, NAME_PUBLIC_DEPTH, file->object, strlen(file->object), &object);
+    if (code == 0)
+        *id = record_id((const char *)name.data, name.len, file->object ? (const char *)object.data : NULL, object.len);
+    bytes_free(&name);
+    bytes_free(&object);
+    return code;
+}
+
+// The id of the file that is named anew in the log; another number if none has the old one.
 static int other_record(const struct anonymous *a, uint64_t *id) {
     uint32_t at = lookup_find(&a->by_record, *id);
-    const struct log_file *file = at == LOOKUP_NONE ? NULL : log_file_at(a->log, at);
-    struct bytes name = {0};
-    *id = other_number(a, DOMAIN_RECORD, *id, 53);
-    if (!file) return 0;
-    int code = anonymous_name(a->key, 0, file->name, strlen(file->name), &name);
-    if (code == 0 && file->object) code = bytes_append(&name, "", 1);
-    if (code == 0 && file->object)
-        code = anonymous_name(a->key, NAME_PUBLIC_DEPTH, file->object, strlen(file->object), &name);
-    if (code == 0) *id = part_record_id((const char *)name.data, name.len);
-    bytes_free(&name);
-    return code;
+    if (at != LOOKUP_NONE) return anonymous_record_id(a->key, log_file_at(a->log, at), id);
+    *id = anonymous_number(a->key, DOMAIN_RECORD, *id, ANONYMOUS_RECORD_BITS);
+    return 0;
 }
 
 // Numbers that follow from the record before it are written: the blocks of the new log are others.
@@ -331,10 +331,10 @@ static int put_number_of_file(struct anonymous *a, unsigned kind, struct fields_
     FORWARD(fields_by_key(in, field, COUNTERS_FILE + 1));
     *is_of_ranks = kind == RECORD_COUNTERS && !field[COUNTERS_PROCESS].key;
     if (kind == RECORD_COUNTERS)
-        return *is_of_ranks && !field[COUNTERS_FILE].key ? put_number(out, COUNTERS_FILE, a->last_file) : 0;
+        return *is_of_ranks && !field[COUNTERS_FILE].key ? anonymous_put_number(out, COUNTERS_FILE, a->last_file) : 0;
     bool is_there = field[FILE_ID].key;
     a->last_file = is_there ? (uint32_t)field[FILE_ID].number : a->last_file + 1;
-    return is_there ? 0 : put_number(out, FILE_ID, a->last_file);
+    return is_there ? 0 : anonymous_put_number(out, FILE_ID, a->last_file);
 }
 
 int anonymous_record(struct anonymous *a, unsigned kind, struct fields_in in, struct bytes *out) {
@@ -343,6 +343,8 @@ int anonymous_record(struct anonymous *a, unsigned kind, struct fields_in in, st
     bool is_of_ranks = false;
     int more;
     out->len = 0;
+    if (kind == RECORD_IMPORT) return anonymous_import(a, out);
+    if (kind == RECORD_IMPORTED) return anonymous_imported(a, in, out);
     FORWARD(put_number_of_file(a, kind, in, &is_of_ranks, out));
     while ((more = fields_next(&in, &field)) > 0) {
         if (is_of_ranks && field.key == COUNTERS_FIRST + COUNTER_RENAMED_FROM && field.number)
@@ -353,12 +355,26 @@ int anonymous_record(struct anonymous *a, unsigned kind, struct fields_in in, st
     return more < 0 ? more : out->len > 0;
 }
 
-int anonymous_begin(struct anonymous *a, const struct log *log, const struct anonymous_key *key) {
+// Darshan's ids are those of its own names, which need not be the log's.
+static int find_imported(struct anonymous *a, struct log *log) {
+    struct log_imported imported = {0};
+    int code = 0;
+    for (size_t i = 0; i < log_imported_count(log) && code == 0; i++) {
+        code = log_imported_at(log, i, &imported);
+        if (code == 0 && imported.file)
+            code = lookup_set(&a->by_record, imported.record.id, (uint32_t)imported.file->index);
+        if (code == ERR_FORMAT) code = 0; // a damaged record is left out
+    }
+    log_imported_free(&imported);
+    return code;
+}
+
+int anonymous_begin(struct anonymous *a, struct log *log, const struct anonymous_key *key) {
     const uint64_t day_ns = UINT64_C(86400) * 1000000000;
     *a = (struct anonymous){.key = key, .log = log, .moved_ns = log_job(log)->start_ns % day_ns};
     for (size_t i = 0; i < log_file_count(log); i++)
         FORWARD(lookup_set(&a->by_record, log_file_at(log, i)->record_id, (uint32_t)i));
-    return 0;
+    return find_imported(a, log);
 }
 
 void anonymous_end(struct anonymous *a) { lookup_free(&a->by_record); }

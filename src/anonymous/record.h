@@ -16,7 +16,7 @@ struct anonymous {
 };
 
 // A log that stays open and a key that stays. End it with anonymous_end, whatever this returns.
-int anonymous_begin(struct anonymous *anonymous, const struct log *log, const struct anonymous_key *key);
+int anonymous_begin(struct anonymous *anonymous, struct log *log, const struct anonymous_key *key);
 void anonymous_end(struct anonymous *anonymous);
 
 // Makes the body of the record. Returns 1, 0 if nothing of it may stay, or a negative code: ERR_FORMAT on damage.

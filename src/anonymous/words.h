@@ -2,7 +2,7 @@
 #pragma once
 
 // Of file systems, stacks and storage; of libraries; of hints and their values; of NFS and options of mounts; of
-// filters of HDF5; of datatypes.
+// filters of HDF5; of datatypes; of Darshan's descriptions of jobs.
 static const char known_words[] =
     " 9p afs autofs beegfs btrfs ceph cifs devtmpfs exfat ext2 ext3 ext4 f2fs fuse fuseblk gfs2 glusterfs GlusterFS "
     "gpfs hugetlbfs iso9660 lustre nfs nfs4 ntfs ocfs2 orangefs overlay panfs proc pvfs2 ramfs s3fs smb3 sshfs sysfs "
@@ -30,6 +30,7 @@ static const char known_words[] =
     "MPI_UNSIGNED_LONG MPI_LONG_LONG MPI_LONG_LONG_INT MPI_UNSIGNED_LONG_LONG MPI_FLOAT MPI_DOUBLE MPI_LONG_DOUBLE "
     "MPI_PACKED MPI_INT8_T MPI_INT16_T MPI_INT32_T MPI_INT64_T MPI_UINT8_T MPI_UINT16_T MPI_UINT32_T MPI_UINT64_T "
     "MPI_AINT MPI_COUNT MPI_OFFSET MPI_INTEGER MPI_REAL MPI_DOUBLE_PRECISION MPI_COMPLEX MPI_DOUBLE_COMPLEX "
+    "Darshan lib_ver h "
     "MPI_LOGICAL MPI_CHARACTER MPI_INTEGER4 MPI_INTEGER8 MPI_REAL4 MPI_REAL8 MPI_C_BOOL MPI_WCHAR ";
 
 // Extensions that stay at any depth.
@@ -41,4 +42,5 @@ static const char known_extensions[] =
 
 // Whole parts of names: those that ioseer itself gives, or that any path may have. Each has a line break on both sides.
 static const char known_names[] =
-    "\n.\n..\n(other files)\n(other objects)\n(files past the file cap)\n(files without a name)\n(unnamed)\n";
+    "\n.\n..\n<STDIN>\n<STDOUT>\n<STDERR>\nheatmap:POSIX\nheatmap:MPIIO\nheatmap:STDIO\n(other files)\n(other "
+    "objects)\n(files past the file cap)\n(files without a name)\n(unnamed)\n";

@@ -189,6 +189,24 @@ static bool has_table(struct store *store, const char *table) {
     return found;
 }
 
+static int note_any(void *context, const struct store_value *value, size_t count) {
+    (void)value;
+    *(bool *)context = count > 0;
+    return 0;
+}
+
+static bool is_own(struct store *store) {
+    struct problem ignored = {0};
+    bool found = false;
+    store_ask(
+        store,
+        &store_statement("SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass('jobs') AND relowner = (SELECT "
+                         "oid FROM pg_catalog.pg_roles WHERE rolname = current_user)",
+                         NULL, 0),
+        note_any, &found, &ignored);
+    return found;
+}
+
 static void close_store(struct store *store) {
     struct postgres *own = (struct postgres *)store;
     PQfinish(own->connection);
@@ -204,6 +222,7 @@ static const struct store_operations operations = {
     .commit = commit,
     .roll_back = roll_back,
     .has_table = has_table,
+    .is_own = is_own,
     .close = close_store,
 };
 

@@ -135,6 +135,11 @@ static bool has_table(struct store *store, const char *table) {
     return found;
 }
 
+static bool is_own(struct store *store) {
+    struct stat status;
+    return stat(store->name, &status) == 0 && status.st_uid == geteuid();
+}
+
 static void close_store(struct store *store) {
     struct sqlite *own = (struct sqlite *)store;
     for (size_t i = 0; i < own->count; i++) sqlite3_finalize(own->prepared[i].statement);
@@ -152,6 +157,7 @@ static const struct store_operations operations = {
     .commit = commit,
     .roll_back = roll_back,
     .has_table = has_table,
+    .is_own = is_own,
     .close = close_store,
 };
 

@@ -52,6 +52,8 @@ struct store_operations {
     int (*commit)(struct store *store, struct problem *problem);
     void (*roll_back)(struct store *store);
     bool (*has_table)(struct store *store, const char *table);
+    // Whether this user made the tables: the file or the tables belong to him.
+    bool (*is_own)(struct store *store);
     void (*close)(struct store *store);
 };
 

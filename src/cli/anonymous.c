@@ -2,15 +2,11 @@
 
 #include "base/err.h"
 #include "base/human.h"
-#include "log/import.h"
 #include "pack/pack.h"
 
 int anonymous_prepare(struct anonymous_work *work, const struct argument *argument, const char *key_path,
                       const struct anonymous_options *options, struct problem *problem) {
     *work = (struct anonymous_work){.log = argument->log, .options = *options};
-    // Among its numbers are ids that are made of names.
-    if (log_import(argument->log))
-        return problem_set(problem, ERR_NOTHING, argument->path, "%s", "an imported log cannot be made anonymous");
     return key_path ? anonymous_key_file(&work->key, key_path, problem) : anonymous_key_make(&work->key);
 }
 

@@ -11,11 +11,12 @@
 #include "base/io.h"
 #include "cli/anonymous.h"
 #include "cli/argument.h"
+#include "cli/export_catalogue.h"
 #include "cli/export_progress.h"
 #include "cli/query_print.h"
 
 static struct {
-    const char *format, *output, *table, *key;
+    const char *format, *output, *table, *key, *db;
     bool all, anonymous, force, quiet;
 } options;
 
@@ -27,6 +28,8 @@ static const struct option_row rows[] = {
     {"anonymous", 0, OPTION_FLAG, &options.anonymous, NULL, "without names of files, users, hosts and programs"},
     {"key", 0, OPTION_TEXT, &options.key, "FILE",
      "replace names with the key in FILE, which is made if it is not there"},
+    {"db", 0, OPTION_TEXT, &options.db, "DB",
+     "with --anonymous: a catalogue, as a file of SQLite (DB: a file, or postgresql://...)"},
     {"force", 0, OPTION_FLAG, &options.force, NULL, "overwrite X if it is a file"},
     ROW_QUIET(&options.quiet, "suppress progress, and warnings about unreadable parts"),
     {0},
@@ -201,7 +204,21 @@ static enum status export_log(struct argument *argument, const struct format *fo
     return status;
 }
 
+static enum status export_db(int argc, char **argv) {
+    const struct argument argument = {.verb = "export", .path = options.db};
+    const struct export_catalogue order = {options.db, options.key, options.output, options.quiet};
+    if (argc > 1) return cli_usage("export", argv[1], "not together with --db");
+    if (!options.anonymous) return cli_usage("export", "--anonymous", "is missing: --db goes with it");
+    if (options.table || options.all) return cli_usage("export", "--db", "has neither --table nor --all");
+    if (options.format && strcmp(options.format, "sqlite") != 0)
+        return cli_usage("export", options.format, "a catalogue is written as sqlite only");
+    options.format = "sqlite";
+    enum status status = check_output(&argument, find_format());
+    return status == STATUS_OK ? export_catalogue(&order) : status;
+}
+
 static enum status export_run(int argc, char **argv) {
+    if (options.db) return export_db(argc, argv);
     struct argument argument;
     enum status status = check_options();
     if (status == STATUS_OK) status = argument_count("export", "LOG", argc, argv);
@@ -217,11 +234,13 @@ static enum status export_run(int argc, char **argv) {
 const struct verb verb_export = {
     .name = "export",
     .summary = "write a log in the format of another program",
-    .usage = "[OPTION]... LOG --format FORMAT -o X",
+    .usage = "[OPTION]... LOG --format FORMAT -o X\n"
+             "[OPTION]... --anonymous --db DB -o X",
     .about =
         "Writes the log for tools that do not know ioseer: as a trace for Perfetto, as an archive of OTF2,\n"
         "as CSV, as a SQLite file or as a log of Darshan; with --anonymous without names, also as a log of ioseer.\n"
-        "LOG can also be the spill directory of a running or killed job.",
+        "LOG can also be the spill directory of a running or killed job. With --db it writes a catalogue without "
+        "names.",
     .options = rows,
     .run = export_run,
 };

@@ -8,6 +8,7 @@
 #include "cli/moment.h"
 #include "cli/option_rows.h"
 #include "cli/verb.h"
+#include "cli/whose_jobs.h"
 
 enum { TEXT_TOP = 20, UNSET = 0x7fffffff };
 
@@ -79,6 +80,8 @@ static int print(struct jobs_printer *printer) {
     bool is_full = printer->format == QUERY_TEXT && options.ask.top && printer->rows == options.ask.top;
     if (code == 0 && is_full && !options.statistics && !options.print.quiet)
         fprintf(printer->output->out, "\nThese are the first %zu; --top N lists more.\n", printer->rows);
+    if (code == 0 && printer->format == QUERY_TEXT && options.ask.filter.owner && !options.print.quiet)
+        fprintf(printer->output->out, "\nOnly jobs of %s are shown.\n", options.ask.filter.owner);
     return code;
 }
 
@@ -136,13 +139,16 @@ static enum status read_options(void) {
 
 static enum status jobs_run(int argc, char **argv) {
     struct catalogue catalogue;
+    struct site_viewer viewer;
     struct problem problem = {0};
     enum status status = check_usage(argc, argv);
     if (status == STATUS_OK) status = read_options();
     if (status != STATUS_OK) return status;
     int code = catalogue_open(&catalogue, options.db, STORE_READS, &problem);
     if (code < 0) return cli_problem("jobs", options.db ? options.db : "the catalogue", &problem, code);
-    status = answer(&catalogue);
+    code = whose_jobs(&catalogue, &viewer, &problem);
+    options.ask.filter.owner = whose_owner(&viewer);
+    status = code < 0 ? cli_problem("jobs", "support_group", &problem, code) : answer(&catalogue);
     catalogue_close(&catalogue);
     return status;
 }
@@ -153,7 +159,8 @@ const struct verb verb_jobs = {
     .usage = "[OPTION]...",
     .about = "Answers questions about the jobs in a catalogue that `ioseer index` keeps. Without an option, the last "
              "jobs. NAME\n"
-             "can be a pattern with *, ? and [a-z]. Times are local.",
+             "can be a pattern with *, ? and [a-z]. Times are local. Of a catalogue that others made, you see your own "
+             "jobs.",
     .options = rows,
     .run = jobs_run,
 };

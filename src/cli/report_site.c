@@ -9,8 +9,8 @@
 #include "base/json_keys.h"
 #include "catalogue/answer.h"
 #include "cli/output.h"
+#include "cli/whose_jobs.h"
 #include "report/page.h"
-#include "site/viewer.h"
 
 enum { MONTHS_BEFORE = 11, TOP = 15, TOP_JOBS = 50 };
 
@@ -49,7 +49,7 @@ static int put_groups(struct writing *writing, const char *key, enum ask_by by, 
                                        .since_ns = since_ns,
                                        .has_until = true,
                                        .until_ns = writing->month.end_ns,
-                                       .owner = writing->viewer.sees_all ? NULL : writing->viewer.name},
+                                       .owner = whose_owner(&writing->viewer)},
                             .sort = SORT_DEFAULT,
                             .top = top};
     key_object(json, key);
@@ -73,7 +73,7 @@ static int put_answers(struct writing *writing, struct json_out *json) {
                                        .since_ns = month->begin_ns,
                                        .has_until = true,
                                        .until_ns = month->end_ns,
-                                       .owner = writing->viewer.sees_all ? NULL : writing->viewer.name},
+                                       .owner = whose_owner(&writing->viewer)},
                             .sort = SORT_DEFAULT};
     key_object(json, "overview");
     FORWARD(answer_statistics_json(&writing->catalogue, &ask, json, &writing->problem));
@@ -94,9 +94,8 @@ static int write_document(void *context, struct json_out *json) {
     json_object(json);
     key_number(json, "version", 1);
     key_object(json, "site");
-    json_members(json, m_text("place", writing->catalogue.store->name),
-                 m_text("owner", writing->viewer.sees_all ? NULL : writing->viewer.name), m_text("month", month->name),
-                 m_seconds("since", month->begin_ns), m_seconds("until", month->end_ns));
+    json_members(json, m_text("place", writing->catalogue.store->name), m_text("owner", whose_owner(&writing->viewer)),
+                 m_text("month", month->name), m_seconds("since", month->begin_ns), m_seconds("until", month->end_ns));
     json_close(json);
     int code = put_answers(writing, json);
     json_close(json);
@@ -123,11 +122,11 @@ enum status report_site(const char *db, const char *month, bool is_html, const c
     struct writing writing = {.problem = {{0}}};
     struct problem *problem = &writing.problem;
     if (!parse_month(month, &writing.month)) return cli_usage("report", month, "is not a month, such as 2026-11");
-    int code = site_viewer(&writing.viewer, problem);
-    if (code == 0) code = catalogue_open(&writing.catalogue, db, STORE_READS, problem);
+    int code = catalogue_open(&writing.catalogue, db, STORE_READS, problem);
     if (code < 0) return cli_problem("report", db ? db : "the catalogue", problem, code);
     struct store *store = writing.catalogue.store;
-    code = store->operations->begin(store, STORE_READS, problem);
+    code = whose_jobs(&writing.catalogue, &writing.viewer, problem);
+    if (code == 0) code = store->operations->begin(store, STORE_READS, problem);
     enum status status =
         code < 0 ? cli_problem("report", store->name, problem, code) : write_report(&writing, is_html, output);
     store->operations->roll_back(store);

@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "cli/option_rows.h"
 #include "cli/verb.h"
+#include "cli/whose_jobs.h"
 #include "report/page.h"
-#include "site/viewer.h"
 #include "view/http.h"
 
 static struct {
@@ -51,10 +51,14 @@ static int start_lab(struct view_http *http, const struct lab_guard *guard) {
 // The page of a catalogue: of jobs that the user may see.
 static enum status open_site(struct view_http *http) {
     static struct site_viewer viewer;
+    struct catalogue catalogue;
     struct problem problem = {0};
-    int code = site_viewer(&viewer, &problem);
-    if (code < 0) return cli_problem("view", "support_group", &problem, code);
-    code = view_site_new(&http->site, options.db, viewer.sees_all ? NULL : viewer.name, &problem);
+    int code = catalogue_open(&catalogue, options.db, STORE_READS, &problem);
+    if (code == 0) {
+        code = whose_jobs(&catalogue, &viewer, &problem);
+        catalogue_close(&catalogue);
+        if (code == 0) code = view_site_new(&http->site, options.db, whose_owner(&viewer), &problem);
+    }
     if (code == ERR_NOTHING && !options.db) return cli_usage("view", "LOG", "is missing, and there is no catalogue");
     if (code < 0) return cli_problem("view", options.db ? options.db : "the catalogue", &problem, code);
     if (!viewer.sees_all && !options.quiet) printf("The page shows the jobs of %s.\n", viewer.name);

@@ -1,4 +1,4 @@
-// Who sees whose jobs on the page of a catalogue.
+// Who sees whose jobs of a catalogue.
 #pragma once
 
 #include <stdbool.h>
