@@ -6,7 +6,8 @@ other targets. Then the example runs on them. All runs alternate over the target
 program, how much its runs vary, and for each method the error in percent: of the total and, after the slash, of the
 phases weighted by their time. `inside` is the number of runs of the program in the interval of `replay`. With
 --profiles each target is measured first, for the analytic method, and the result of `measure` is compared with the
-target's settings; otherwise that column stays empty.
+target's settings; otherwise that column stays empty. `default` is the error of the total of a `predict` with its default
+precision on this target alone, how many runs it made, and how many times as long as the I/O of the program it took.
 """
 import argparse
 import contextlib
@@ -15,6 +16,7 @@ import os
 import shutil
 import statistics
 import subprocess
+import time
 
 import common
 import replay
@@ -98,6 +100,17 @@ def predict(example, model, source, targets, runs):
         return path, json.load(file)
 
 
+def predict_default(example, model, target, own):
+    """What `predict` says without options, in what time."""
+    path = os.path.join(example.place.folder, 'default.json')
+    start = time.monotonic()
+    subprocess.run([example.place.ioseer, 'predict', '-q', model, '--on', target.path, '--json', '-o', path], check=True)
+    times = (time.monotonic() - start) / own
+    with open(path, encoding='utf-8') as file:
+        found, = json.load(file)['targets']
+    return f'{100 * (found["total"] / own - 1):+.1f}, {found["runs"]} runs, {times:.1f} x'
+
+
 def evaluate(place, predicted, name, method, logs):
     words = [word for log in logs for word in ('--measured', log)]
     command = [place.ioseer, 'evaluate', '--predicted', predicted, '--target', name, '--method', method, *words]
@@ -143,13 +156,14 @@ def compare(example, source, targets, runs):
         if own:
             medians[target.path] = own['measured']
             rows.append([example.name, f'{source.name} → {target.name}', f'{1000 * own["measured"]:.1f}',
-                         f'{100 * own["measured_cv"]:.1f} %', *cells, inside])
+                         f'{100 * own["measured_cv"]:.1f} %', *cells, inside,
+                         predict_default(example, model, target, own['measured'])])
         else:
-            rows.append([example.name, f'{source.name} → {target.name}', 'other phases', '', *cells, ''])
+            rows.append([example.name, f'{source.name} → {target.name}', 'other phases', '', *cells, '', ''])
     best, quickest = best_of(prediction), min(medians, key=medians.get) if medians else None
     if best and quickest:
         verdict = 'right' if best == quickest else f'wrong, {os.path.basename(quickest)}'
-        rows.append([example.name, 'best', verdict, *[''] * 6])
+        rows.append([example.name, 'best', verdict, *[''] * 7])
     return rows
 
 
@@ -178,13 +192,18 @@ def main():
     if profiles:
         common.table('What measure finds', ['target', 'what', 'given', 'measured', 'off by'], profiles)
     common.table('Errors of predictions, total / phases, %',
-                 ['example', 'from → to', 'program, ms', 'own CV', *METHODS, 'inside'], rows)
+                 ['example', 'from → to', 'program, ms', 'own CV', *METHODS, 'inside', 'default'], rows)
     found = [row for row in rows if row[8]]
     errors = [abs(float(row[4].split(' / ')[0])) for row in found]
     if errors:
         inside, runs = (sum(int(row[8].split(' of ')[which]) for row in found) for which in range(2))
         print(f'\nreplay: median error of the total {statistics.median(errors):.1f} %, largest {max(errors):.1f} %; '
               f'{inside} of {runs} runs of the program in its interval')
+        default = [row[9].split(', ') for row in found]
+        off = [abs(float(cells[0])) for cells in default]
+        cost = [float(cells[2].split()[0]) for cells in default]
+        print(f'default: median error of the total {statistics.median(off):.1f} %, largest {max(off):.1f} %; it took '
+              f'{statistics.median(cost):.1f} times as long as the I/O of the program (median), at most {max(cost):.1f} times')
 
 
 main()

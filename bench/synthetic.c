@@ -5,6 +5,7 @@
 //   mixed      alternating reads and writes, with barriers, and headers written by the first process
 //   different  each process has its own number of blocks at a time and its own order
 //   files      one block of each of 100 files in turn
+//   own        each process opens, writes and closes 2,000 files of its own
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 #include "test_log_maker.h"
 
-enum { BLOCK = 4096, RECORDS_ROOM = MAKER_ROOM - 8192, SLOT_WRITE = 0, SLOT_READ = 1, FILES = 100 };
+enum { BLOCK = 4096, RECORDS_ROOM = MAKER_ROOM - 8192, SLOT_WRITE = 0, SLOT_READ = 1, FILES = 100, OWN_FILES = 2000 };
 
 struct making {
     struct log_maker *maker;
@@ -23,7 +24,7 @@ struct making {
     uint64_t now;      // clock units
     uint64_t left;     // events of this process
     uint64_t random;
-    bool has_files; // more than one
+    uint64_t files; // of the process
 };
 
 static void start_block(struct making *m) {
@@ -38,12 +39,15 @@ static void end_block(struct making *m) {
     if (m->in_block) maker_end(m->maker, m->in_block, true, m->first, m->now);
 }
 
+static void make_room(struct making *m) {
+    if (!stream_put_full(m->writer)) return;
+    end_block(m);
+    start_block(m);
+}
+
 static void transfer(struct making *m, unsigned slot, uint64_t block) {
     if (!m->left) return;
-    if (stream_put_full(m->writer)) {
-        end_block(m);
-        start_block(m);
-    }
+    make_room(m);
     stream_put_plain(m->writer, slot, block * BLOCK, BLOCK, m->now + 50, m->now + 150 + m->left % 7);
     m->now += 150 + m->left % 7;
     m->in_block++;
@@ -95,14 +99,41 @@ static void make_different(struct making *m) {
 
 static void make_files(struct making *m) {
     for (uint64_t i = 0; m->left; i++) {
+        make_room(m);
         stream_put_slot(m->writer, SLOT_WRITE, 1, CALL_pwrite, (uint32_t)(i % FILES) + 1, 1, 0, 0);
         transfer(m, SLOT_WRITE, i / FILES * m->processes + m->process);
     }
 }
 
+static void make_own(struct making *m) {
+    uint64_t events = (m->left + OWN_FILES - 1) / OWN_FILES, blocks = events > 3 ? events - 2 : 1;
+    for (uint32_t file = (uint32_t)m->process * OWN_FILES + 1; m->left; file++) {
+        const enum call_id calls[] = {CALL_open, CALL_pwrite, CALL_close};
+        for (uint64_t i = 0; i < blocks + 2; i++) {
+            unsigned call = i == 0 ? 0 : i <= blocks ? 1 : 2;
+            make_room(m);
+            stream_put_slot(m->writer, SLOT_WRITE, 1, calls[call], file, 1, 0, 0);
+            transfer(m, SLOT_WRITE, call == 1 ? i - 1 : 0);
+        }
+    }
+}
+
+static void flush_if_full(struct log_maker *maker) {
+    if (maker->records.at > maker->record_data + RECORDS_ROOM) maker_flush_records(maker);
+}
+
+static void put_own_files(const struct making *m) {
+    char name[64];
+    for (uint64_t i = 1; i <= OWN_FILES; i++) {
+        snprintf(name, sizeof name, "/data/rank-%04" PRIu64 "/part-%06" PRIu64 ".dat", m->process, i);
+        maker_file(m->maker, m->process * OWN_FILES + i, name, m->process + 1);
+        flush_if_full(m->maker);
+    }
+}
+
 static void put_files(const struct making *m, uint64_t process) {
     char name[32];
-    for (uint64_t id = 1; id <= (m->has_files ? FILES : 1); id++) {
+    for (uint64_t id = 1; id <= (m->files == FILES ? FILES : 1); id++) {
         snprintf(name, sizeof name, id == 1 ? "/data/shared" : "/data/%" PRIu64, id);
         if (process == 1) maker_file(m->maker, id, name, process);
         if (process > 1)
@@ -122,9 +153,12 @@ static void put_process(struct making *m) {
     fields_number(&maker->records, PROCESS_RANK, id);
     fields_number(&maker->records, PROCESS_MPI_SIZE, m->processes);
     fields_end(&maker->records);
-    put_files(m, id);
+    if (m->files == OWN_FILES)
+        put_own_files(m);
+    else
+        put_files(m, id);
     maker_stream(maker, id, id, 1);
-    if (maker->records.at > maker->record_data + RECORDS_ROOM) maker_flush_records(maker);
+    flush_if_full(maker);
 }
 
 static int write_log(const struct log_maker *maker, const char *path) {
@@ -137,17 +171,18 @@ static int write_log(const struct log_maker *maker, const char *path) {
 }
 
 int main(int argc, char **argv) {
-    static const struct {
+    static const struct pattern {
         const char *name;
         void (*make)(struct making *m);
-    } patterns[] = {{"dumps", make_dumps},
-                    {"random", make_random},
-                    {"mixed", make_mixed},
-                    {"different", make_different},
-                    {"files", make_files}};
-    if (argc != 5) return 2;
-    struct making m = {
-        .maker = maker_new(), .processes = strtoull(argv[3], NULL, 10), .has_files = !strcmp(argv[2], "files")};
+        uint64_t files;
+    } patterns[] = {{"dumps", make_dumps, 1},         {"random", make_random, 1},   {"mixed", make_mixed, 1},
+                    {"different", make_different, 1}, {"files", make_files, FILES}, {"own", make_own, OWN_FILES}};
+    const struct pattern *pattern = NULL;
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns && argc == 5; i++) {
+        if (!strcmp(patterns[i].name, argv[2])) pattern = &patterns[i];
+    }
+    if (!pattern) return 2;
+    struct making m = {.maker = maker_new(), .processes = strtoull(argv[3], NULL, 10), .files = pattern->files};
     m.events = m.processes ? strtoull(argv[4], NULL, 10) / m.processes : 0;
     for (m.process = 0; m.process < m.processes; m.process++) put_process(&m);
     maker_flush_records(m.maker);
@@ -156,9 +191,7 @@ int main(int argc, char **argv) {
         m.now = 1000;
         m.random = m.process;
         start_block(&m);
-        for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
-            if (!strcmp(patterns[i].name, argv[2])) patterns[i].make(&m);
-        }
+        pattern->make(&m);
         end_block(&m);
     }
     maker_finish(m.maker);

@@ -159,7 +159,8 @@ static enum status print_outcome(const struct printing *p) {
 
 // --- the verb
 
-static void show_progress(size_t run, unsigned phase, size_t phases) {
+static void show_progress(size_t run, unsigned phase, size_t phases, void *context) {
+    (void)context;
     fprintf(stderr, "\rreplay %zu of %zu: ", run, (size_t)options.repeat);
     fprintf(stderr, phase ? "phase %u of %zu\033[K" : "making files\033[K", phase, phases);
 }

@@ -38,10 +38,10 @@ static inline int64_t ns_of(const struct log_cursor *cursor, uint64_t units) {
     return clock_map_ns_at(&cursor->place->process->clock, cursor->clock_rate, units);
 }
 
-static bool time_passes(const struct log_cursor *cursor, const struct stream_event *raw) {
+static inline bool time_passes(const struct log_cursor *cursor, uint64_t start, uint64_t duration) {
     const struct log_filter *filter = &cursor->matcher->filter;
-    int64_t start_ns = ns_of(cursor, raw->start), last_ns = start_ns;
-    if (filter->under_way) last_ns = ns_of(cursor, raw->start + raw->duration);
+    int64_t start_ns = ns_of(cursor, start), last_ns = start_ns;
+    if (filter->under_way) last_ns = ns_of(cursor, start + duration);
     return (!filter->has_from || last_ns >= filter->from_ns) && (!filter->has_to || start_ns <= filter->to_ns);
 }
 
@@ -56,7 +56,7 @@ static bool passes(struct log_cursor *cursor) {
     const struct stream_event *raw = &cursor->raw_event;
     if (matcher->calls && !(raw->call < matcher->call_ids && matcher->calls[raw->call])) return false;
     if (matcher->has_fields && !fields_pass(&matcher->filter, raw)) return false;
-    if (matcher->has_time && !time_passes(cursor, raw)) return false;
+    if (matcher->has_time && !time_passes(cursor, raw->start, raw->duration)) return false;
     if (!matcher->files) return true;
     return log_matcher_has_file(matcher, cursor->log, first_file(cursor, raw->file)) ||
            log_matcher_has_file(matcher, cursor->log, second_file(cursor));
@@ -317,19 +317,6 @@ static void complete_event(struct log_cursor *cursor) {
     if (raw->attribute_mask) complete_attributes(cursor);
 }
 
-int log_cursor_next(struct log_cursor *cursor) {
-    if (cursor->sorted) {
-        int more = decode_next(cursor);
-        if (more <= 0) return more;
-    } else {
-        if (cursor->key_at == cursor->key_count) FORWARD(sort_more(cursor));
-        if (cursor->key_at == cursor->key_count) return 0;
-        restore_event(cursor, cursor->key[cursor->key_at++].offset);
-    }
-    complete_event(cursor);
-    return 1;
-}
-
 // --- plain events
 
 static bool is_of_slot(const struct stream_slot_state *a, const struct stream_slot_state *b) {
@@ -385,23 +372,72 @@ static inline void put_plain(struct log_cursor *cursor, const struct stream_plai
     }
 }
 
+// Whether plain events need not be decoded further than their times to know if they pass.
+static bool is_by_time(const struct log_cursor *cursor) {
+    const struct log_matcher *matcher = cursor->matcher;
+    return cursor->sorted && !cursor->failed && !matcher->calls && !matcher->has_fields && !matcher->files &&
+           !(matcher->has_time && cursor->comm);
+}
+
+// Ends the block if all events after a plain one are too late.
+static inline void end_if_late(struct log_cursor *cursor, const struct stream_plain *found) {
+    const struct log_filter *filter = &cursor->matcher->filter;
+    if (filter->has_to && ns_of(cursor, found->start) > filter->to_ns)
+        cursor->decoder.at = cursor->decoder.end;
+}
+
+static inline void make_current(struct log_cursor *cursor, const struct stream_plain *found, int64_t start_ns) {
+    cursor->found = *found;
+    cursor->event.start_ns = start_ns;
+    cursor->event.id = plain_id(cursor);
+    cursor->is_plain = true;
+}
+
+// Leaves out plain events of another time. Returns 1 if the one after them is now the current event.
+static int skip_plain(struct log_cursor *cursor) {
+    struct stream_plain found;
+    while (stream_decode_plain(&cursor->decoder, &found)) {
+        cursor->decoded++;
+        if (time_passes(cursor, found.start, found.duration)) {
+            make_current(cursor, &found, ns_of(cursor, found.start));
+            return 1;
+        }
+        end_if_late(cursor, &found);
+    }
+    return 0;
+}
+
+int log_cursor_next(struct log_cursor *cursor) {
+    if (cursor->matcher->has_time && is_by_time(cursor) && skip_plain(cursor)) return 1;
+    if (cursor->sorted) {
+        int more = decode_next(cursor);
+        if (more <= 0) return more;
+    } else {
+        if (cursor->key_at == cursor->key_count) FORWARD(sort_more(cursor));
+        if (cursor->key_at == cursor->key_count) return 0;
+        restore_event(cursor, cursor->key[cursor->key_at++].offset);
+    }
+    complete_event(cursor);
+    return 1;
+}
+
 size_t log_cursor_run(struct log_cursor *cursor, struct log_event *event, size_t most, int64_t until_ns,
                       bool *has_current) {
-    const struct log_matcher *matcher = cursor->matcher;
+    bool has_time = cursor->matcher->has_time;
     struct stream_plain found;
     size_t count = 0;
     *has_current = false;
-    if (!cursor->sorted || cursor->failed || matcher->calls || matcher->has_fields || matcher->has_time ||
-        matcher->files)
-        return 0;
+    if (!is_by_time(cursor)) return 0;
     while (count < most && stream_decode_plain(&cursor->decoder, &found)) {
         int64_t start_ns = ns_of(cursor, found.start);
         cursor->decoded++;
+        if (has_time && !time_passes(cursor, found.start, found.duration)) {
+            end_if_late(cursor, &found);
+            continue;
+        }
         if (start_ns >= until_ns) {
-            cursor->found = found;
-            cursor->event.start_ns = start_ns;
-            cursor->event.id = plain_id(cursor);
-            *has_current = cursor->is_plain = true;
+            make_current(cursor, &found, start_ns);
+            *has_current = true;
             break;
         }
         put_plain(cursor, &found, start_ns, &event[count++]);

@@ -10,17 +10,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/scoped.h"
 #include "measure/statistics.h"
 #include "model/file/read.h"
 #include "model/file/write.h"
 #include "model/model.h"
 #include "predict/analytic.h"
 #include "predict/predictor.h"
+#include "predict/sample.h"
 
 static const struct predictor *const predictors[PREDICTOR_COUNT] = {&predict_replay, &predict_analytic, &predict_mendez,
                                                                     &predict_meswani};
 static const double NOISE_LIMIT = 0.10; // of the runs' variation: above it a target is not predictable
+static const double NORMAL_95 = 1.96;   // standard deviations of 95 % of a normal distribution
 
 // --- methods
 
@@ -112,6 +116,7 @@ static int open_targets(struct predicting *p) {
 static void free_targets(struct predicting *p) {
     for (size_t i = 0; i < p->targets + (p->reference != NULL); i++) {
         for (unsigned k = 0; k < PREDICTOR_COUNT; k++) free(p->target[i].value[k]);
+        sample_free(p->target[i].sample);
         system_free(&p->target[i].system);
     }
     free(p->target);
@@ -150,34 +155,141 @@ static int find_classes(struct predicting *p) {
 
 // --- runs
 
+// Who looks on, and what the run that is under way began with.
+struct predict_watch {
+    const struct predicting *p;
+    struct predict_progress now;
+    const struct predict_target *target;
+    double since; // the round on the target began; 0: none has
+};
+
+// Seconds from the first phase to the end of the last, as recorded; 0: not known.
+static double recorded_span(const struct predicting *p) {
+    int64_t first = INT64_MAX, last = 0;
+    for (size_t i = 0; i < p->phases; i++) {
+        const struct model_phase *phase = &p->model->phase[p->first + i];
+        if (phase->start_ns < first) first = phase->start_ns;
+        if (phase->start_ns + phase->span_ns > last) last = phase->start_ns + phase->span_ns;
+    }
+    return p->phases ? (double)(last - first) / 1e9 : 0;
+}
+
+// A target on which nothing ran yet takes as long as the program did.
+static double most_left(const struct predict_watch *watch) {
+    const struct predicting *p = watch->p;
+    double left = 0;
+    for (size_t i = 0; i < p->targets + (p->reference != NULL); i++) {
+        const struct predict_target *target = &p->target[i];
+        if (!target->is_directory) continue;
+        double each = target->rounds ? target->seconds / target->rounds : recorded_span(p);
+        left += each * (p->settings->most_runs - target->rounds);
+    }
+    double run = watch->since > 0 ? clock_seconds() - watch->since : 0;
+    return left > run ? left - run : 0;
+}
+
+static void tell_progress(size_t run, unsigned phase, size_t phases, void *context) {
+    struct predict_watch *watch = context;
+    (void)run;
+    watch->now.phase = phase;
+    watch->now.phases = phases;
+    watch->now.most_left = most_left(watch);
+    watch->p->settings->progress(&watch->now);
+}
+
 int predictor_run_model(const struct predicting *p, const struct predict_target *target, const struct model *model,
                         struct replay_job job, struct replay_result *result) {
-    struct replay_settings settings = {
-        .target = target->name, .launcher = p->settings->launcher, .stall = p->settings->stall, .job = job};
+    struct replay_settings settings = {.target = target->name,
+                                       .launcher = p->settings->launcher,
+                                       .stall = p->settings->stall,
+                                       .job = job,
+                                       .progress = p->settings->progress ? tell_progress : NULL,
+                                       .context = p->watch};
     settings.job.cache = p->settings->cache;
     return replay_once(&settings, model, result, p->problem);
 }
 
-static int run_target(const struct predicting *p, struct predict_target *target, unsigned round) {
+static bool ends_itself(const struct predict_settings *settings) { return settings->least_runs < settings->most_runs; }
+
+static int make_room(const struct predicting *p, struct predict_target *target, unsigned method) {
+    if (!target->value[method]) target->value[method] = calloc(p->settings->most_runs * p->values + 1, sizeof(double));
+    if (!target->sample && ends_itself(p->settings)) target->sample = calloc(1, sizeof *target->sample);
+    return target->value[method] && (target->sample || !ends_itself(p->settings)) ? 0 : -ENOMEM;
+}
+
+// One run of each method.
+static int run_target(const struct predicting *p, struct predict_target *target) {
+    double since = p->watch->since = clock_seconds();
+    if (!target->is_directory) return 0;
     for (unsigned i = 0; i < PREDICTOR_COUNT; i++) {
         const struct predictor *predictor = predictors[i];
-        if (!p->method[i] || !target->is_directory || !predictor->run) continue;
+        if (!p->method[i] || !predictor->run) continue;
         if (target == p->reference && !predictor->needs_reference) continue;
-        if (!target->value[i]) target->value[i] = calloc(p->settings->repeat * p->values + 1, sizeof(double));
-        RETURN_IF(!target->value[i], -ENOMEM);
-        if (p->settings->progress) p->settings->progress(round + 1, target->name, predictor->name);
+        FORWARD(make_room(p, target, i));
+        p->watch->now =
+            (struct predict_progress){.target = target->name, .method = predictor->name, .run = target->runs[i] + 1};
+        if (p->settings->progress) tell_progress(0, 0, p->phases, p->watch);
         FORWARD(predictor->run(predictor, p, target, target->value[i] + (size_t)target->runs[i] * p->values));
         target->runs[i]++;
     }
+    target->seconds += clock_seconds() - since;
+    target->rounds++;
     return 0;
 }
 
-static int run_all(struct predicting *p) {
-    size_t targets = p->targets + (p->reference != NULL); // the reference is the last
-    p->values = p->phases > p->classes.count ? p->phases : p->classes.count;
-    for (unsigned round = 0; round < p->settings->repeat; round++) {
-        for (size_t i = 0; i < targets; i++) FORWARD(run_target(p, &p->target[i], round));
+static struct predict_run run_of(const struct predicting *p, const struct predict_target *target, unsigned method,
+                                 unsigned run) {
+    if (!target || !target->runs[method]) return (struct predict_run){target, NULL};
+    return (struct predict_run){target, target->value[method] + run % target->runs[method] * p->values};
+}
+
+static double seconds_of(const struct predicting *p, const struct predict_target *target, unsigned method, unsigned run,
+                         size_t phase) {
+    return predictors[method]->phase_seconds(p, run_of(p, target, method, run), run_of(p, p->reference, method, run),
+                                             phase);
+}
+
+static bool is_precise(const struct predicting *p, const struct predict_target *target) {
+    for (unsigned method = 0; method < PREDICTOR_COUNT; method++) {
+        double total[REPLAY_MOST_RUNS] = {0};
+        unsigned runs = target->runs[method];
+        for (size_t i = 0; i < p->phases * runs; i++)
+            total[i / p->phases] += seconds_of(p, target, method, (unsigned)(i / p->phases), i % p->phases);
+        if (runs && !(statistics_uncertainty(total, runs) <= p->settings->precision)) return false;
     }
+    return true;
+}
+
+static int conclude_all(const struct predicting *p, struct prediction *prediction);
+
+// Whether one target is the fastest for sure.
+static int tell_apart(const struct predicting *p, bool *apart) {
+    struct prediction so_far = {0};
+    int code = conclude_all(p, &so_far);
+    *apart = !code && prediction_best(&so_far);
+    prediction_free(&so_far);
+    return code;
+}
+
+static int run_round(struct predicting *p, unsigned round, bool *precise) {
+    *precise = round >= p->settings->least_runs;
+    for (size_t i = 0; i < p->targets; i++) {
+        if (round >= p->settings->least_runs && is_precise(p, &p->target[i])) continue;
+        *precise = false;
+        FORWARD(run_target(p, &p->target[i]));
+    }
+    return p->reference && !*precise ? run_target(p, p->reference) : 0;
+}
+
+static int run_all(struct predicting *p, enum predict_end *end) {
+    const struct predict_settings *settings = p->settings;
+    bool precise = false, apart = false;
+    p->values = p->phases > p->classes.count ? p->phases : p->classes.count;
+    for (unsigned round = 0; round < settings->most_runs && !precise && !apart; round++) {
+        FORWARD(run_round(p, round, &precise));
+        if (ends_itself(settings) && round + 1 >= settings->least_runs) FORWARD(tell_apart(p, &apart));
+    }
+    if (ends_itself(settings)) *end = apart ? PREDICT_TOLD_APART : precise ? PREDICT_PRECISE : PREDICT_MOST_RUNS;
     return 0;
 }
 
@@ -193,36 +305,48 @@ int predictor_reason(struct predicted_target *to, const char *format, ...) {
     return length < 0 ? -ENOMEM : 0;
 }
 
-static struct predict_run run_of(const struct predicting *p, const struct predict_target *target, unsigned method,
-                                 unsigned run) {
-    if (!target || !target->runs[method]) return (struct predict_run){target, NULL};
-    return (struct predict_run){target, target->value[method] + run % target->runs[method] * p->values};
+// What a single run is worth: its interval holds if other runs vary as much as those of a target may that is called
+// predictable.
+static double error_of_one_run(double systematic) { return hypot(systematic, NORMAL_95 * sqrt(2) * NOISE_LIMIT); }
+
+static int give_reason(const struct predicting *p, struct predicted_target *to) {
+    to->predictable = to->variation <= NOISE_LIMIT;
+    if (to->runs == 1)
+        return predictor_reason(to, "only 1 run: the variation is not known, the interval allows for %.0f %%",
+                                100 * NOISE_LIMIT);
+    if (!to->predictable) return predictor_reason(to, "the runs vary by %.0f %%", 100 * to->variation);
+    bool fell_short = ends_itself(p->settings) && to->runs == p->settings->most_runs;
+    if (!fell_short || to->precision <= p->settings->precision) return 0;
+    return predictor_reason(to, "%u runs tell the time within %.1f %%", to->runs, 100 * to->precision);
 }
 
 static int conclude_runs(const struct predicting *p, const struct predict_target *target, unsigned method,
                          struct predicted_target *to) {
-    const struct predictor *predictor = predictors[method];
     unsigned runs = target->runs[method] ? target->runs[method] : 1;
-    double *value = malloc(runs * sizeof *value), *total = calloc(runs, sizeof *total);
-    int code = value && total ? 0 : -ENOMEM;
-    for (size_t i = 0; i < p->phases && !code; i++) {
-        for (unsigned run = 0; run < runs; run++) {
-            value[run] =
-                predictor->phase_seconds(p, run_of(p, target, method, run), run_of(p, p->reference, method, run), i);
-            total[run] += value[run];
-        }
-        to->phase[i].seconds = statistics_next(value, runs, predictor->systematic);
+    double systematic = predictors[method]->systematic;
+    SCOPED_FREE double *value = malloc(runs * sizeof *value), *total = calloc(runs, sizeof *total);
+    RETURN_IF(!value || !total, -ENOMEM);
+    if (to->runs == 1) systematic = error_of_one_run(systematic);
+    for (size_t i = 0; i < p->phases; i++) {
+        for (unsigned run = 0; run < runs; run++) total[run] += value[run] = seconds_of(p, target, method, run, i);
+        to->phase[i].seconds = statistics_next(value, runs, systematic);
     }
-    if (!code) {
-        to->variation = statistics_variation(total, runs);
-        to->total = statistics_next(total, runs, predictor->systematic);
-        to->predictable = to->variation <= NOISE_LIMIT;
-        if (!to->predictable) code = predictor_reason(to, "the runs vary by %.0f %%", 100 * to->variation);
-        if (to->runs == 1) code = predictor_reason(to, "only 1 run: the variation is not known");
+    to->variation = statistics_variation(total, runs);
+    to->precision = statistics_uncertainty(total, runs);
+    to->total = statistics_next(total, runs, systematic);
+    return give_reason(p, to);
+}
+
+// How often each phase was replayed.
+static void count_runs(const struct predict_target *target, struct predicted_target *to) {
+    const struct predict_sample *sample = target->sample;
+    bool has_sample = sample && sample->complete && sample->complete < to->runs && !strcmp(to->method, "replay");
+    for (size_t i = 0; i < to->phases; i++) {
+        bool left_out = has_sample && !sample->chosen[i];
+        to->phase[i].runs = left_out ? sample->complete : to->runs;
+        to->left_out += left_out;
     }
-    free(value);
-    free(total);
-    return code;
+    if (has_sample) to->sample_error = sample->error;
 }
 
 // Whether a phase has transfers, or metadata that the method can predict.
@@ -254,6 +378,7 @@ static int conclude(const struct predicting *p, const struct predict_target *tar
                                           .predicted = is_predicted(p, predictor, target, to->phases)};
         to->predicted |= phase->predicted;
     }
+    count_runs(target, to);
     if (!to->predicted)
         return predictor_reason(to, "no transfers%s: not predicted",
                                 p->classes.names ? ", and no rates of metadata" : "");
@@ -269,6 +394,7 @@ static int conclude_all(const struct predicting *p, struct prediction *predictio
     if (p->model->command) prediction->program = strdup(p->model->command);
     if (program->name) prediction->executable = strdup(program->name);
     prediction->programs = p->model->programs;
+    prediction->asked = ends_itself(p->settings) ? p->settings->precision : 0;
     for (size_t i = 0; i < p->targets; i++) {
         for (unsigned method = 0; method < PREDICTOR_COUNT; method++) {
             if (!p->method[method] || !is_for(predictors[method], &p->target[i])) continue;
@@ -285,7 +411,7 @@ static int predict_all(struct predicting *p, const char *name, struct prediction
     FORWARD(open_targets(p));
     FORWARD(find_classes(p));
     FORWARD(check_methods(p, name));
-    FORWARD(run_all(p));
+    FORWARD(run_all(p, &prediction->end));
     return conclude_all(p, prediction);
 }
 
@@ -294,13 +420,16 @@ int predict(const struct model *model, const char *name, const struct predict_se
     *prediction = (struct prediction){0};
     FORWARD(replay_check_model(model, name, "predict", problem));
     uint32_t program = replay_main_program(model);
-    struct predicting p = {.settings = settings,
+    struct predict_watch watch = {0};
+    struct predicting p = {.watch = &watch,
+                           .settings = settings,
                            .problem = problem,
                            .model = model,
                            .program = program,
                            .first = model->program[program].first,
                            .np = settings->np ? settings->np : model->program[program].np};
     p.phases = model->program[program].end - p.first;
+    watch.p = &p;
     int code = predict_all(&p, name, prediction);
     free_targets(&p);
     return code < 0 ? problem_code(problem, code, "memory") : 0;

@@ -5,6 +5,15 @@
 #include "model/model.h"
 #include "predict/prediction.h"
 
+// What is known while it runs.
+struct predict_progress {
+    const char *target, *method;
+    unsigned run;   // on this target, from 1
+    unsigned phase; // from 1; 0: before the first
+    size_t phases;
+    double most_left; // seconds until the end, at most; 0: not known
+};
+
 struct predict_settings {
     const char **directory; // targets to run on
     size_t directories;
@@ -16,9 +25,12 @@ struct predict_settings {
     double stall;          // the same
     uint32_t cache;        // enum replay_cache
     uint32_t np;           // processes; 0: as recorded
-    unsigned repeat;       // runs on each directory, in turns
-    // Called before each run, which counts from 1; or NULL.
-    void (*progress)(unsigned run, const char *target, const char *method);
+    // Runs on each directory, in turns. If these differ, runs end when all totals are known with `precision` (half of
+    // the mean's 95 % interval, as a fraction), or when one target is the fastest for sure; and runs after the first
+    // one may replay only some of the phases of a family.
+    unsigned least_runs, most_runs;
+    double precision;
+    void (*progress)(const struct predict_progress *progress); // called several times per second; or NULL
 };
 
 // Predicts for the program of the model that moved the most bytes. `name` is the model's name, for messages. Free the

@@ -45,12 +45,18 @@ const struct predicted_target *prediction_best(const struct prediction *predicti
     return rivals > 1 ? best : NULL;
 }
 
+const char *predict_end_text(enum predict_end end) {
+    static const char *const text[PREDICT_ENDS] = {NULL, "precise", "told apart", "most runs"};
+    return text[end];
+}
+
 // --- writing
 
 static void write_phase(const struct predicted_phase *phase, struct json_out *json) {
     json_object(json);
     json_members(json, m_number("id", phase->id), m_bool("predicted", phase->predicted));
     interval_write(json, "time", &phase->seconds);
+    if (phase->runs) key_number(json, "runs", phase->runs);
     if (phase->points) {
         json_members(json, m_text("points", phase->points), m_bool("extrapolated", phase->extrapolated));
     }
@@ -62,7 +68,11 @@ static void write_target(const struct predicted_target *target, struct json_out 
     json_members(json, m_text("name", target->name), m_text("method", target->method),
                  m_bool("predictable", target->predictable), m_text("reason", target->reason));
     interval_write(json, "total", &target->total);
-    json_members(json, m_double_if("cv", target->runs > 1, target->variation), m_number("runs", target->runs));
+    json_members(json, m_double_if("cv", target->runs > 1, target->variation), m_number("runs", target->runs),
+                 m_double_if("precision", target->runs > 1, target->precision));
+    if (target->runs)
+        json_members(json, m_number("left_out", target->left_out),
+                     m_double_if("left_out_error_pct", target->left_out, 100 * target->sample_error));
     key_array(json, "phases");
     for (size_t i = 0; i < target->phases; i++) write_phase(&target->phase[i], json);
     json_close(json);
@@ -78,7 +88,9 @@ void prediction_write(const struct prediction *prediction, struct json_out *json
     key_array(json, "targets");
     for (size_t i = 0; i < prediction->targets; i++) write_target(&prediction->target[i], json);
     json_close(json);
-    key_text(json, "best", best ? best->name : NULL);
+    json_members(json, m_text("best", best ? best->name : NULL),
+                 m_double_if("precision", prediction->asked > 0, prediction->asked),
+                 m_text("ended", predict_end_text(prediction->end)));
     json_close(json);
 }
 

@@ -7,6 +7,15 @@
 
 enum { PREDICTOR_COUNT = 4 };
 
+// Phases that stand for the others of their families, on one target: sample.h.
+struct predict_sample {
+    const double *first; // seconds of the first run, by phase; NULL before it
+    char *phases;        // list of the phases that the runs after it replay; NULL: all
+    bool *chosen;        // the same, by phase
+    double error;        // of the total of the first run, if it had replayed only these; as a fraction
+    unsigned complete;   // runs that replayed all phases
+};
+
 // A directory to run on, or a profile to calculate with.
 struct predict_target {
     const char *name; // as the user gave it
@@ -14,6 +23,9 @@ struct predict_target {
     struct system system;           // of a profile
     double *value[PREDICTOR_COUNT]; // what runs of the method found, run after run, predicting.values for each
     unsigned runs[PREDICTOR_COUNT];
+    struct predict_sample *sample; // NULL: each run replays all phases
+    double seconds;                // that all its runs took, with all that is around the replayed operations
+    unsigned rounds;               // of runs
 };
 
 struct predicting {
@@ -29,6 +41,7 @@ struct predicting {
     size_t targets;
     struct predict_target *reference; // where the program was recorded; NULL: not given
     bool method[PREDICTOR_COUNT];     // which are asked for
+    struct predict_watch *watch;      // NULL: nobody looks on
 };
 
 // One run on a directory, or a profile.

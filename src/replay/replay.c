@@ -112,7 +112,8 @@ static void watch_phase(void *context) {
     FILE *in = fopen(session->workspace.file[WORKSPACE_PHASE], "re");
     if (in && fscanf(in, "%u", &phase) != 1) phase = 0;
     if (in) fclose(in);
-    session->settings->progress(session->run, phase, session->model->program[session->settings->job.program].end);
+    size_t phases = session->model->program[session->settings->job.program].end;
+    session->settings->progress(session->run, phase, phases, session->settings->context);
 }
 
 static int save_model(const char *path, const struct model *model) {

@@ -14,7 +14,8 @@ struct replay_settings {
     double stall;          // seconds without the end of an operation after which it stops; 0: never
     struct replay_job job; // for the runner; replay.c fills in files and task
     // Called several times per second, or NULL. The phase counts from 1, and is 0 while files are made.
-    void (*progress)(size_t run, unsigned phase, size_t phases);
+    void (*progress)(size_t run, unsigned phase, size_t phases, void *context);
+    void *context;
     // Only for replay_repeat:
     size_t repeat;   // runs
     bool compare;    // record the first run and compare it with the model

@@ -264,6 +264,35 @@ class Predict(PredictTest):
         self.assertIsNone(found['cv'])
         self.assertIn('not known', found['reason'])
 
+    def test_quick(self):
+        """One run, with an interval for runs that vary."""
+        log = self.dd()
+        found = self.json('predict', log, '--on', self.target, '--quick', '--json')['targets'][0]
+        self.assertEqual((found['runs'], found['precision']), (1, None))
+        self.assertIn('the interval allows for 10 %', found['reason'])
+        self.assertGreater(found['high'], 1.25 * found['total'])
+        self.expect_error(2, 'predict', log, '--on', self.target, '--quick', '--repeat', '2')
+
+    def test_precision(self):
+        """Runs end when the time is known, when a target is the fastest, or after the most of them."""
+        log = self.dd()
+        found = self.json('predict', log, '--on', self.target, '--precision', '99%', '--json')
+        target, = found['targets']
+        self.assertEqual(found['precision'], 0.99)
+        self.assertLessEqual(2, target['runs'])
+        self.assertEqual(found['ended'] == 'precise', target['precision'] <= 0.99)
+        self.assertEqual([phase['runs'] for phase in target['phases']], [target['runs']] * len(target['phases']))
+        found = self.json('predict', log, '--on', self.target, '--precision', '0.01%', '--json')
+        self.assertEqual((found['ended'], found['targets'][0]['runs']), ('most runs', 30))
+        self.assertGreater(found['targets'][0]['precision'], 0.0001)
+        forever = self.system('forever', point('write', 65536, 1))
+        found = self.json('predict', log, '--on', self.target, '--system', forever, '--precision', '0.01%', '--json')
+        self.assertEqual((found['ended'], found['best'], found['targets'][0]['runs']), ('told apart', self.target, 2))
+        found = self.json('predict', log, '--on', self.target, '--repeat', '3', '--json')
+        self.assertEqual((found['ended'], found['precision'], found['targets'][0]['runs']), (None, None, 3))
+        for wrong in 'x', '0%', '100%', '-5%', '5%%':
+            self.expect_error(2, 'predict', log, '--on', self.target, '--precision', wrong)
+
     def test_many_runs(self):
         """Nothing stays open from one run to the next."""
         limit = (48, 48)
@@ -369,6 +398,47 @@ for rank in range(4): os.wait()
                       {'ioseer_system': 1, 'peak': {}, 'points': [point('write', 1, -1)]},
                       {'ioseer_system': 1, 'peak': {}, 'points': [point('write', 1, 1, mode='backwards')]}):
             self.expect_error(1, 'predict', log, '--system', self.write('wrong', wrong))
+
+
+class PredictEmulated(place.MountTest):
+    """Storage on which equal phases take equally long."""
+
+    DUMPS = 20
+
+    def predict(self, model):
+        # On a busy machine they differ all the same.
+        found = self.json('predict', model, '--on', self.above, '--precision', '90%', '--json')
+        return found['targets'][0]
+
+    def test_equal_phases(self):
+        """After the first run, the first phases of a family stand for all, unless others use what these write."""
+        program = os.path.join(BUILD, 'examples', 'btio-mpich')
+        if not os.path.exists(program) or not shutil.which('mpiexec.mpich'):
+            self.skipTest('no MPICH')
+        words = 'mpiexec.mpich', '-n', '1', program, '--grid', '12', '--steps', str(self.DUMPS), '--interval', '1'
+        log = self.record(*words, cwd=self.folder)
+        self.expect(0, 'model', log, '-o', self.path('model'))
+        with open(self.path('model'), encoding='utf-8') as file:
+            model = json.load(file)
+        # Without the phase that reads everything at the end.
+        structure, observed = model['structure'], model['observed']
+        self.assertEqual([family['phases'] for family in structure['families']], [self.DUMPS, 1])
+        structure['programs'][0]['order'].pop()
+        for part in structure['families'], observed['families'], observed['phases']:
+            part.pop()
+        with open(self.path('writes'), 'w', encoding='utf-8') as file:
+            json.dump(model, file)
+        self.emulate('--latency', '10ms')
+        found = self.predict(self.path('writes'))
+        kept = self.DUMPS - found['left_out']
+        self.assertIn(kept, (4, 8))
+        self.assertLessEqual(found['left_out_error_pct'], 45)
+        self.assertEqual([phase['runs'] == found['runs'] for phase in found['phases']],
+                         [number < kept for number in range(self.DUMPS)])
+        self.assertTrue(all(phase['time'] > 0.009 for phase in found['phases']), found)
+        found = self.predict(log)
+        self.assertEqual(found['left_out'], 0)
+        self.assertEqual([phase['runs'] for phase in found['phases']], [found['runs']] * (self.DUMPS + 1))
 
 
 class Evaluate(PredictTest):
