@@ -118,7 +118,7 @@ class Hosts(HostsTest):
         joined = Log(self, log, stack['mount'])
         joined.check_tree()
         self.assertEqual(joined.info['stack']['differences'], [])
-        self.assertEqual({row[2] for row in joined.untied().values()}, {0})
+        self.assertEqual(sum(row[2] for row in joined.untied().values()), 0)
         self.assertEqual({row['layer']: row['bytes_written'] for row in joined.info['stack']['layers']},
                          dict.fromkeys(('posix', 'client', 'net', 'server', 'disk'), 2 * MEBI))
         self.down()
