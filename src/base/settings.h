@@ -5,8 +5,9 @@
 #define SETTING_JOB "IOSEER_JOB"           // directory of the job's spill files; if it is not set, nothing is recorded
 #define SETTING_JOB_ROOT "IOSEER_JOB_ROOT" // without `record`: PID@HOST of the process that began the job
 #define SETTING_JOB_KEY "IOSEER_JOB_KEY"   // and the batch job that it belongs to, or "-"
-#define SETTING_JOB_START "IOSEER_JOB_START" // when the job began, nanoseconds since the epoch
-#define SETTING_LIBRARY "IOSEER_LIBRARY"     // path of the preload library; exec passes it on
+#define SETTING_JOB_START "IOSEER_JOB_START"     // when the job began, nanoseconds since the epoch
+#define SETTING_JOB_COUNTER "IOSEER_JOB_COUNTER" // host whose processor counter is known to be steady
+#define SETTING_LIBRARY "IOSEER_LIBRARY"         // path of the preload library; exec passes it on
 #define SETTING_FOLLOWER                                                                                               \
     "IOSEER_FOLLOWER" // path of ioseer-follow, for programs that it cannot be loaded into; or "-" and why not
 #define SETTING_FOLLOW_ALL "IOSEER_FOLLOW_ALL"           // 1: it follows every program, and nothing is preloaded
