@@ -50,8 +50,8 @@ enum { // of `record`
 
 enum { SETTING_TRIGGERED_TRACE_CAP = 64 << 20 }; // of jobs without `record` that have a trigger
 
-// Variables that name the job of a batch system.
-#define SETTINGS_BATCH_NAMES "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"
+// Variables that name the job of a batch system. The last is all that a batch script of Flux has.
+#define SETTINGS_BATCH_NAMES "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "FLUX_ENCLOSING_ID"
 
 // Variables that change a program's I/O: patterns. Their names and those above are stored in the log; their values may
 // be private and are stored only if the user asks for them.
