@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""jobs.py BUILD [ROUNDS]: what recording adds to the wall time and the processor time of whole jobs, with 95 % intervals.
+"""jobs.py BUILD [ROUNDS [JOB...]]: what recording adds to the wall time and the processor time of whole jobs, with 95 %
+intervals. JOB is the beginning of a job's name.
 
 Each round runs the job bare, always on (`ioseer env`, counters) and with a trace (`record`), in turn, beginning with another of them
 each time. The interval is that of the median of the rounds' ratios, by resampling.
@@ -97,6 +98,8 @@ def main():
             Job(place, 'metadata, 0.2 ms a call', example('metadata', build, slow, '--files', '800')),
             Job(place, 'metadata, in memory', example('metadata', build, place.folder, '--files', '40000')),
             compile_job(place, os.path.dirname(os.path.dirname(os.path.abspath(__file__))), tree)]
+    names = tuple(sys.argv[3:])
+    jobs = [job for job in jobs if not names or job.name.startswith(names)]
     try:
         rows = [row for job in jobs for row in rows_of(job, count)]
     finally:

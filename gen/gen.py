@@ -58,6 +58,22 @@ def write_calls_table(tables):
     yield '    {0, 0, 0},\n};'
 
 
+def gnu_hash(name):
+    """As in the tables of ELF files."""
+    value = 5381
+    for byte in name.encode():
+        value = (value * 33 + byte) & 0xffffffff
+    return value
+
+
+def wanted_functions(calls):
+    """The place of each name in the text of all names, and its hash: known before a program starts."""
+    place = 0
+    for call in calls:
+        yield f'    {{{place}, {gnu_hash(call.name):#x}u}}, \\'
+        place += len(call.name) + ('late' in call.options) + 1
+
+
 def write_real_header(tables):
     yield '// The functions behind the shims, filled in by rec/real.c.'
     yield '#ifndef IOSEER_REAL_H\n#define IOSEER_REAL_H\n\n#include "rec/call_types.h"\n'
@@ -65,6 +81,8 @@ def write_real_header(tables):
     yield '#define REAL_FUNCTIONS(FUNCTION, LATE) \\'
     for call in own:
         yield f"    {'LATE' if 'late' in call.options else 'FUNCTION'}({call.name}) \\"
+    yield '\n#define REAL_WANTED \\'
+    yield from wanted_functions(own)
     yield '\n\nstruct real_functions {'
     yield from (f'    {call.pointer()};' for call in own)
     yield '};\n'

@@ -5,8 +5,9 @@
 #define SETTING_JOB "IOSEER_JOB"           // directory of the job's spill files; if it is not set, nothing is recorded
 #define SETTING_JOB_ROOT "IOSEER_JOB_ROOT" // without `record`: PID@HOST of the process that began the job
 #define SETTING_JOB_KEY "IOSEER_JOB_KEY"   // and the batch job that it belongs to, or "-"
-#define SETTING_JOB_START "IOSEER_JOB_START" // when the job began, nanoseconds since the epoch
-#define SETTING_LIBRARY "IOSEER_LIBRARY"     // path of the preload library; exec passes it on
+#define SETTING_JOB_START "IOSEER_JOB_START"     // when the job began, nanoseconds since the epoch
+#define SETTING_JOB_COUNTER "IOSEER_JOB_COUNTER" // host whose processor counter is known to be steady
+#define SETTING_LIBRARY "IOSEER_LIBRARY"         // path of the preload library; exec passes it on
 #define SETTING_FOLLOWER                                                                                               \
     "IOSEER_FOLLOWER" // path of ioseer-follow, for programs that it cannot be loaded into; or "-" and why not
 #define SETTING_FOLLOW_ALL "IOSEER_FOLLOW_ALL"           // 1: it follows every program, and nothing is preloaded
@@ -49,8 +50,8 @@ enum { // of `record`
 
 enum { SETTING_TRIGGERED_TRACE_CAP = 64 << 20 }; // of jobs without `record` that have a trigger
 
-// Variables that name the job of a batch system.
-#define SETTINGS_BATCH_NAMES "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"
+// Variables that name the job of a batch system. The last is all that a batch script of Flux has.
+#define SETTINGS_BATCH_NAMES "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "FLUX_ENCLOSING_ID"
 
 // Variables that change a program's I/O: patterns. Their names and those above are stored in the log; their values may
 // be private and are stored only if the user asks for them.

@@ -38,7 +38,7 @@ static struct {
     bool is_alone;  // the job has no `record`
     bool is_root;   // the process `pid` has begun it
     bool describes; // and has still to describe it
-    bool is_step;   // of Slurm: each of its tasks begins it
+    bool is_step;   // of Slurm, or a job of Flux: each of its tasks begins it
     uint64_t tasks; // how many these are
     const char *log_dir;
     const char *packer; // path of ioseer
@@ -69,8 +69,9 @@ static bool is_left_out(void) {
     long len = cpu_syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof path - 1);
     path[len > 0 ? len : 0] = 0;
     // Commands of a batch system only wait for programs that are recorded where they run.
-    static const char *const own[] = {"ioseer*", "srun", "sbatch", "salloc", "scancel", "squeue", "sinfo", "scontrol",
-                                      "sacct",   "qsub", "qstat",  "qdel",   "bsub",    "bjobs",  "bkill", NULL};
+    static const char *const own[] = {"ioseer*", "srun",     "sbatch", "salloc", "scancel", "squeue",
+                                      "sinfo",   "scontrol", "sacct",  "qsub",   "qstat",   "qdel",
+                                      "bsub",    "bjobs",    "bkill",  "jsrun",  "flux",    NULL};
     if (is_in(own, last_part(path))) return true;
     recorder_patterns(SETTING_EXCLUDE_PROGRAM, programs);
     recorder_patterns(SETTING_EXCLUDE_USER, users);
@@ -79,29 +80,53 @@ static bool is_left_out(void) {
     return is_in(programs, path) || is_in(users, number) || (name && is_in(users, name));
 }
 
+static void add_id(struct fixed_text *key, const char *id) {
+    static const char flux[] = "\xc6\x92"; // Flux's ids begin with this, or with an f where a terminal cannot show it
+    bool is_flux = !strncmp(id, flux, sizeof flux - 1);
+    fixed_text_add(key, is_flux ? "f" : "");
+    fixed_text_add(key, is_flux ? id + sizeof flux - 1 : id);
+}
+
+// What tells apart the jobs with this id: the step, or the element of an array. That of Flux is unique in the job
+// around.
+static void add_part(struct fixed_text *key, const char *name) {
+    const char *step = recorder_variable("SLURM_STEP_ID"), *element = recorder_variable("LSB_JOBINDEX");
+    if (!strcmp(name, "SLURM_JOB_ID") && step && recorder_variable("SLURM_PROCID")) {
+        job.tasks = recorder_number_of(recorder_variable("SLURM_STEP_NUM_TASKS"));
+        fixed_text_add(key, job.tasks ? "." : "");
+        fixed_text_add(key, job.tasks ? step : "");
+    } else if (!strcmp(name, "FLUX_JOB_ID") && recorder_variable("FLUX_TASK_RANK")) {
+        job.tasks = recorder_number_of(recorder_variable("FLUX_JOB_SIZE"));
+    } else if (!strcmp(name, "LSB_JOBID") && element && strcmp(element, "0") != 0) {
+        fixed_text_add(key, "[");
+        fixed_text_add(key, element);
+        fixed_text_add(key, "]");
+    }
+    job.is_step = job.tasks;
+}
+
 // "12" or, in a step of Slurm, "12.0": the job of the batch system. False outside of one.
 static bool find_key(void) {
     static const char *const names[] = {SETTINGS_BATCH_NAMES};
-    char *key = job.key;
-    struct fixed_text text = {key, KEY_ROOM, 0};
-    job.id = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !job.id; i++) job.id = recorder_variable(names[i]);
-    if (!job.id) {
-        strcpy(key, "-");
+    const char *id = NULL, *around = recorder_variable("FLUX_ENCLOSING_ID");
+    struct fixed_text text = {job.key, KEY_ROOM, 0};
+    size_t which = 0;
+    while (which < sizeof names / sizeof *names && !(id = recorder_variable(names[which]))) which++;
+    if (!id) {
+        strcpy(job.key, "-");
         return false;
     }
-    fixed_text_add(&text, job.id);
-    const char *step = recorder_variable("SLURM_STEP_ID");
-    if (step && recorder_variable("SLURM_PROCID") && recorder_variable("SLURM_STEP_NUM_TASKS")) {
+    if (!strcmp(names[which], "FLUX_JOB_ID") && around) {
+        add_id(&text, around);
         fixed_text_add(&text, ".");
-        fixed_text_add(&text, step);
-        job.is_step = true;
     }
-    for (char *at = key; *at; at++) {
+    add_id(&text, id);
+    add_part(&text, names[which]);
+    for (char *at = job.key; *at; at++) {
         bool is_plain = (*at >= '0' && *at <= '9') || (*at >= 'A' && *at <= 'Z') || (*at >= 'a' && *at <= 'z');
         if (!is_plain && !strchr(".-_", *at)) *at = '-';
     }
-    job.id = key;
+    job.id = job.key;
     return true;
 }
 
@@ -231,7 +256,6 @@ void job_begin(void) {
     bool in_batch = find_key(), is_known = is_in_job();
     job.log_dir = recorder_setting(SETTING_LOG_DIR);
     recorder.spill_parent = recorder_setting(SETTING_SPILL);
-    job.tasks = job.is_step ? recorder_number_of(recorder_variable("SLURM_STEP_NUM_TASKS")) : 0;
     recorder.declined = is_known && !strcmp(recorder.job, DECLINED);
     if (!is_known || recorder.declined) recorder.job = NULL;
     if (is_known) { // for exec

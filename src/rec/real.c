@@ -57,14 +57,15 @@ void *real_only(const char *name) {
 enum { FUNCTIONS = sizeof real / sizeof(void *), LATE = '-' };
 #define LATE_NAME(name) "-" SYMBOLS_NAME(name)
 static const char names[] = REAL_FUNCTIONS(SYMBOLS_NAME, LATE_NAME);
-_Static_assert(sizeof names <= UINT16_MAX, "struct wanted has a place in it");
+_Static_assert(sizeof names <= UINT16_MAX, "`wanted` has places in it");
 
-struct wanted {
+static const struct {
     uint16_t name; // place in `names`
     uint32_t hash;
-};
+} wanted[] = {REAL_WANTED};
+_Static_assert(sizeof wanted / sizeof *wanted == FUNCTIONS, "one for each");
 
-static void resolve_in(const struct link_map *object, const struct wanted wanted[FUNCTIONS]) {
+static void resolve_in(const struct link_map *object) {
     const struct symbols in = symbols_of(object);
     void **slot = (void **)&real;
     for (unsigned i = 0; i < FUNCTIONS; i++) {
@@ -75,10 +76,7 @@ static void resolve_in(const struct link_map *object, const struct wanted wanted
 
 bool real_resolve(void) {
     const struct link_map *own = own_map();
-    struct wanted wanted[FUNCTIONS], *next = wanted;
-    for (const char *name = names; *name; name = symbols_next_name(name))
-        *next++ = (struct wanted){(uint16_t)(name - names), symbols_hash(name)};
-    for (const struct link_map *map = own ? own->l_next : NULL; map; map = map->l_next) resolve_in(map, wanted);
+    for (const struct link_map *map = own ? own->l_next : NULL; map; map = map->l_next) resolve_in(map);
     // /etc/ld.so.preload reaches programs that gain rights by their start, and these must not do what variables say.
     return !getauxval(AT_SECURE);
 }

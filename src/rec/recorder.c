@@ -5,8 +5,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/settings.h"
 #include "rec/emit.h"
 #include "rec/event_clock.h"
 #include "rec/files.h"
@@ -92,12 +94,23 @@ static void *wiped_pages(size_t bytes) {
     return pages;
 }
 
+// The processor takes tens of microseconds for the answer in a virtual machine, where each start of a program would
+// feel it: a process that has started others tells them.
+static bool counter_is_steady(void) {
+    const char *host = recorder_variable(SETTING_JOB_COUNTER);
+    struct utsname here;
+    if (cpu_syscall(SYS_uname, &here) < 0) return cpu_counter_is_steady();
+    bool is_steady = (host && !strcmp(host, here.nodename)) || cpu_counter_is_steady();
+    if (is_steady) recorder_export(SETTING_JOB_COUNTER, here.nodename, strlen(here.nodename));
+    return is_steady;
+}
+
 static void start(void) {
     bool in_charge = real_resolve();
     recorder_read_settings();
     if (in_charge) job_begin();
     if (in_charge) triggers_begin();
-    event_clock_uses_ns = !cpu_counter_is_steady();
+    if (recorder.job) event_clock_uses_ns = !counter_is_steady();
     recorder.spill_is_ours = wiped_pages(SPILL_ALIGN);
     bool usable = in_charge && recorder.job && recorder.spill_is_ours && handles_init() == 0 && files_init() == 0;
     if (usable) {

@@ -71,7 +71,8 @@ static bool is_own_variable(const char *variable) {
         SETTING_FOLLOW_ALL,    SETTING_SPILL_VERSION, SETTING_UNWANTED_LAYERS, SETTING_UNWANTED_CLASSES,
         SETTING_JOB_ROOT,      SETTING_JOB_KEY,       SETTING_JOB_START,       SETTING_TRACE_FILE,
         SETTING_TRACE_PROGRAM, SETTING_TRACE_RANK,    SETTING_TRACE_SMALLER,   SETTING_TRACE_SLOWER,
-        SETTING_TRACE_FROM,    SETTING_TRACE_FOR,     SETTING_TRACE_SAMPLE,    "LD_PRELOAD"};
+        SETTING_TRACE_FROM,    SETTING_TRACE_FOR,     SETTING_TRACE_SAMPLE,    SETTING_JOB_COUNTER,
+        "LD_PRELOAD"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         size_t len = strlen(names[i]);
         if (!strncmp(variable, names[i], len) && variable[len] == '=') return true;

@@ -258,7 +258,7 @@ for i in range(2000):
         self.assertEqual(self.json('info', '--json', log)['job']['nprocs'], 2001)
         written = self.counters(log)['posix', None, self.path('file')]['POSIX_BYTES_WRITTEN']
         self.assertEqual(written, 2000)
-        self.assertEqual(self.spills(), [])
+        self.wait_for(lambda: not self.spills())  # the job waits for its log only as long as `patience` says
 
 
 class TroubleTest(SiteCase):
@@ -380,15 +380,28 @@ class SettingTest(SiteCase):
         environment = self.environment(IOSEER_RECORD='batch')
         self.run_on('true', environment=environment)
         self.assertEqual(self.found(), [])
-        ids = {'SLURM_JOB_ID': '41', 'PBS_JOBID': '42[3].server', 'LSB_JOBID': '43', 'FLUX_JOB_ID': 'f44'}
-        for name, value in ids.items():
-            self.run_on('true', environment={**environment, name: value})
+        ids = (('SLURM_JOB_ID=41', '41'), ('PBS_JOBID=42[3].server', '42-3-.server'), ('LSB_JOBID=43 LSB_JOBINDEX=0', '43'),
+               ('LSB_JOBID=43 LSB_JOBINDEX=7', '43-7-'), ('FLUX_JOB_ID=f44', 'f44'), ('FLUX_JOB_ID=ƒ2oFG', 'f2oFG'),
+               ('FLUX_ENCLOSING_ID=ƒ9Abc FLUX_JOB_ID=ƒ2oFG', 'f9Abc.f2oFG'), ('FLUX_ENCLOSING_ID=ƒ9Abc', 'f9Abc'))
+        for variables, key in ids:
+            self.run_on('true', environment={**environment, **dict(word.split('=') for word in variables.split())})
             log = self.one_log()
-            key = value.replace('[', '-').replace(']', '-')
             self.assertTrue(log.endswith(f'-{key}.ioseer'), log)
             info = self.json('info', '--json', log)
             self.assertEqual(info['job']['id'], key)
             os.remove(log)
+
+    def test_tasks_of_flux(self):
+        """Each task begins the job, and the last one makes the log."""
+        environment = self.environment(FLUX_JOB_ID='ƒ2oFG', FLUX_JOB_SIZE='3')
+        tasks = [self.start_on('sh', '-c', f'sleep 0.{rank}; echo x > out.{rank}', environment={**environment, 'FLUX_TASK_RANK': str(rank)})
+                 for rank in range(3)]
+        self.assertEqual([task.wait(timeout=60) for task in tasks], [0, 0, 0])
+        log = self.one_log()
+        self.assertTrue(log.endswith('-f2oFG.ioseer'), log)
+        names = {os.path.basename(file['name']) for file in self.json('info', '--json', log)['files']}
+        self.assertLessEqual({'out.0', 'out.1', 'out.2'}, names)
+        self.assertEqual(self.spills(), [])
 
     @unittest.skipIf(os.geteuid() or not shutil.which('unshare'), 'needs root and mount namespaces')
     def test_ld_so_preload(self):
