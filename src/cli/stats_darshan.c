@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "cli/stats.h"
 #include "darshan/text.h"
+#include "fmt/record_id.h"
 #include "log/describe.h"
 #include "log/import.h"
 #include "log/stats.h"
@@ -86,11 +87,37 @@ static void print_job(const struct log *log, FILE *out) {
     print_used_mounts(log, out);
 }
 
+static void print_begin(const struct log_stats_record *record, const char *module, const char *counter, FILE *out) {
+    fprintf(out, "%s\t%" PRId64 "\t%" PRIu64 "\t%s\t", module, record->has_rank ? record->rank : 0,
+            record->file->record_id, counter);
+}
+
+static void print_end(const struct log_file *file, FILE *out) {
+    fputc('\t', out);
+    human_print_name(out, file->name);
+    if (file->object) fputc(':', out);
+    if (file->object) human_print_name(out, file->object);
+    fputc('\t', out);
+    human_print_name(out, file->mount ? file->mount : "UNKNOWN");
+    fputc('\t', out);
+    human_print_name(out, describe_file_system(file));
+    fputc('\n', out);
+}
+
+// The file that an object is in.
+static void print_owner(const struct log_stats_record *record, const char *module, FILE *out) {
+    char counter[32];
+    snprintf(counter, sizeof counter, "%s_FILE_REC_ID", module);
+    print_begin(record, module, counter, out);
+    fprintf(out, "%" PRIu64, record_id(record->file->name, strlen(record->file->name), NULL, 0));
+    print_end(record->file, out);
+}
+
 static int print_record(const struct log_stats_record *record, void *context) {
     struct printer *printer = context;
     FILE *out = printer->output->out;
-    const char *object = record->file ? record->file->object : NULL;
-    const char *module = (object ? darshan_object_modules : darshan_modules)[record->layer];
+    bool is_object = record->file && record->file->object;
+    const char *module = (is_object ? darshan_object_modules : darshan_modules)[record->layer];
     struct counters_value values[COUNTERS_MAX_VALUES];
     if (!module || !record->file) return 0;
     // Rank 0 stands for a job without MPI. With MPI it would look like the real rank 0.
@@ -99,24 +126,17 @@ static int print_record(const struct log_stats_record *record, void *context) {
     const struct counters_module list = log_stats_module(printer->log, record);
     size_t count = counters_list(&record->counters, &list, values);
     for (size_t i = 0; i < count; i++) {
-        fprintf(out, "%s\t%" PRId64 "\t%" PRIu64 "\t%s\t", module, record->has_rank ? record->rank : 0,
-                record->file->record_id, values[i].name);
+        print_begin(record, module, values[i].name, out);
         if (values[i].is_real) {
-            fprintf(out, "%f\t", values[i].real);
+            fprintf(out, "%f", values[i].real);
         } else if (values[i].is_id) {
-            fprintf(out, "%" PRIu64 "\t", (uint64_t)values[i].integer);
+            fprintf(out, "%" PRIu64, (uint64_t)values[i].integer);
         } else {
-            fprintf(out, "%" PRId64 "\t", values[i].integer);
+            fprintf(out, "%" PRId64, values[i].integer);
         }
-        human_print_name(out, record->file->name);
-        if (object) fputc(':', out);
-        if (object) human_print_name(out, object);
-        fputc('\t', out);
-        human_print_name(out, record->file->mount ? record->file->mount : "UNKNOWN");
-        fputc('\t', out);
-        human_print_name(out, describe_file_system(record->file));
-        fputc('\n', out);
+        print_end(record->file, out);
     }
+    if (is_object) print_owner(record, module, out);
     return output_failed(printer->output) ? ERR_LIMIT : 0;
 }
 

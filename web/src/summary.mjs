@@ -52,7 +52,9 @@ function numbers({ job, summary }) {
             rate(summary.bandwidth),
             'Effective bandwidth',
             summary.bandwidth === null
-                ? 'no transfers'
+                ? all > 0
+                    ? 'not known: only a trace says when bytes were moved'
+                    : 'no transfers'
                 : `of all processes together, in the ${seconds(summary.transfer_seconds)} with any in a transfer`,
             summary.run_seconds > 0 && [[(summary.transfer_seconds ?? 0) / summary.run_seconds, 'part-io']],
         ),
