@@ -56,7 +56,8 @@ static size_t sum_up(struct writing *w, struct log_block *block, struct log_summ
     block->events = 0;
     while ((more = stream_decode(&w->decoder, &event)) > 0 && !(event.attribute_mask & ~known)) {
         const struct log_call *call = log_call_find(w->log, event.call);
-        log_summary_add(summary, call ? call->class : CLASS_NONE, call ? call->traits : 0, &event);
+        log_summary_add(summary, call ? call->class : CLASS_NONE, event.duration,
+                        stream_moved(call ? call->traits : 0, &event));
         good = (size_t)(w->decoder.at - w->raw.data);
         block->events++;
     }

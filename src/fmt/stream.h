@@ -35,6 +35,7 @@
 #include <stdint.h>
 
 #include "base/varint.h"
+#include "fmt/call.h"
 #include "fmt/communicator.h"
 
 // No record, together with what must come before it, is longer than STREAM_MAX_RECORD bytes.
@@ -236,6 +237,11 @@ static inline int stream_decode_plain(struct stream_decoder *d, struct stream_pl
     slot->size = size;
     slot->displacement = (head & 3) == FORM_RESIZE ? (int64_t)size : displacement;
     return 1;
+}
+
+// The bytes that an event moved: none if its call does not transfer, failed, or has an unknown result.
+static inline uint64_t stream_moved(unsigned traits, const struct stream_event *event) {
+    return traits & CALL_TRANSFERS && event->has_result && event->result > 0 ? (uint64_t)event->result : 0;
 }
 
 // Adds to a list with room for STREAM_MAX_PARTNERS. The last place is for what does not fit.

@@ -382,8 +382,7 @@ static bool is_by_time(const struct log_cursor *cursor) {
 // Ends the block if all events after a plain one are too late.
 static inline void end_if_late(struct log_cursor *cursor, const struct stream_plain *found) {
     const struct log_filter *filter = &cursor->matcher->filter;
-    if (filter->has_to && ns_of(cursor, found->start) > filter->to_ns)
-        cursor->decoder.at = cursor->decoder.end;
+    if (filter->has_to && ns_of(cursor, found->start) > filter->to_ns) cursor->decoder.at = cursor->decoder.end;
 }
 
 static inline void make_current(struct log_cursor *cursor, const struct stream_plain *found, int64_t start_ns) {

@@ -47,14 +47,6 @@ void log_writer_remove_unfinished(const char *path, int pid) {
     free(beside);
 }
 
-void log_summary_add(struct log_summary *summary, unsigned class, unsigned traits, const struct stream_event *event) {
-    if (class >= CLASS_COUNT) class = CLASS_NONE;
-    summary->count[class]++;
-    summary->duration_ns[class] += event->duration;
-    if (traits & CALL_TRANSFERS && event->has_result && event->result > 0)
-        summary->bytes[class] += (uint64_t)event->result;
-}
-
 void log_summary_end(struct log_summary *summary, const struct clock_map *clock) {
     double rate = (double)clock->span_ns / (double)clock->span_units;
     for (unsigned class = 0; class < CLASS_COUNT; class ++) {

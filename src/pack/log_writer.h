@@ -32,10 +32,16 @@ struct log_summary {
     uint64_t duration_ns[CLASS_COUNT];
 };
 
-// Adds an event of a call, then turns the sums of clock units into nanoseconds.
-struct stream_event;
+// Adds an event that moved so many bytes.
+static inline void log_summary_add(struct log_summary *summary, unsigned class, uint64_t duration, uint64_t moved) {
+    if (class >= CLASS_COUNT) class = CLASS_NONE;
+    summary->count[class]++;
+    summary->bytes[class] += moved;
+    summary->duration_ns[class] += duration;
+}
+
+// Turns the sums of clock units into nanoseconds.
 struct clock_map;
-void log_summary_add(struct log_summary *summary, unsigned class, unsigned traits, const struct stream_event *event);
 void log_summary_end(struct log_summary *summary, const struct clock_map *clock);
 
 // End it with log_writer_publish or log_writer_abandon, whatever this returns.

@@ -29,26 +29,36 @@ static const struct call_info *call_of(uint32_t id) {
 // Higher layers count the same bytes again.
 static bool is_lowest(unsigned layer) { return layer == LAYER_POSIX || layer == LAYER_STDIO; }
 
-static void add_event(struct chunk_facts *facts, const struct stream_event *event) {
-    const struct call_info *call = call_of(event->call);
+static inline void add_event(struct chunk_facts *facts, const struct call_info *call, uint64_t start, uint64_t duration,
+                             uint64_t moved) {
     unsigned class = call->class < CLASS_COUNT ? call->class : CLASS_NONE;
-    uint64_t end = event->start + event->duration;
+    uint64_t end = start + duration;
     facts->events++;
-    if (event->start < facts->earliest) facts->earliest = event->start;
+    if (start < facts->earliest) facts->earliest = start;
     if (end > facts->latest) facts->latest = end;
-    log_summary_add(&facts->summary, class, call->traits, event);
-    if (call->traits & CALL_TRANSFERS && event->has_result && event->result > 0) {
-        if (is_lowest(call->layer) && (class == CLASS_READ || class == CLASS_WRITE)) {
-            facts->moved[class == CLASS_WRITE] += (uint64_t)event->result;
-            if (call->layer == LAYER_POSIX && !(call->traits & CALL_UNCOUNTED))
-                facts->counted[class == CLASS_WRITE] += (uint64_t)event->result;
-        }
-    }
+    log_summary_add(&facts->summary, class, duration, moved);
+    if (!moved || !is_lowest(call->layer) || (class != CLASS_READ && class != CLASS_WRITE)) return;
+    facts->moved[class == CLASS_WRITE] += moved;
+    if (call->layer == LAYER_POSIX && !(call->traits & CALL_UNCOUNTED)) facts->counted[class == CLASS_WRITE] += moved;
 }
 
 // A call's record comes before its first event, so that a log that is cut off has the names.
 static void write_call_once(struct pack *pack, uint32_t id) {
     if (id < call_table_len && !pack->call_written[id] && call_names[id]) pack_write_call(pack, id);
+}
+
+// The plain events that come next. Most events are plain.
+static void add_plain(struct pack *pack, struct stream_decoder *decoder, uint64_t *last_start,
+                      struct chunk_facts *facts) {
+    struct stream_plain plain;
+    while (stream_decode_plain(decoder, &plain)) {
+        const struct stream_slot_state *slot = &decoder->slot[plain.slot];
+        bool moves = slot->traits & CALL_TRANSFERS && slot->size <= INT64_MAX;
+        if (plain.start < *last_start) facts->sorted = false;
+        *last_start = plain.start;
+        add_event(facts, call_of(slot->call), plain.start, plain.duration, moves ? slot->size : 0);
+        write_call_once(pack, slot->call);
+    }
 }
 
 // Only good events go into the log: a damaged chunk ends before the first bad one. With a process, its events may have
@@ -68,14 +78,19 @@ static int decode_chunk(struct pack *pack, const struct pack_process *process, c
     stream_decoder_init(&decoder, &start, payload->data, payload->len);
     *facts = (struct chunk_facts){.earliest = UINT64_MAX, .sorted = true};
     uint64_t last_start = 0;
+    bool has_join = process && pack_has_join(pack);
     int more;
-    while ((more = stream_decode(&decoder, &event)) > 0) {
+    for (;;) {
+        if (!has_join) add_plain(pack, &decoder, &last_start, facts);
+        facts->good_bytes = (size_t)(decoder.at - payload->data);
+        if ((more = stream_decode(&decoder, &event)) <= 0) break;
         facts->good_bytes = (size_t)(decoder.at - payload->data);
         if (event.start < last_start || event.parent_number != STREAM_NO_PARENT) facts->sorted = false;
         last_start = event.start;
-        add_event(facts, &event);
+        const struct call_info *call = call_of(event.call);
+        add_event(facts, call, event.start, event.duration, stream_moved(call->traits, &event));
         write_call_once(pack, event.call);
-        if (process && pack_has_join(pack)) FORWARD(pack_join_code(pack, pack_tie_event(pack, process, &event)));
+        if (has_join) FORWARD(pack_join_code(pack, pack_tie_event(pack, process, &event)));
     }
     if (more < 0) return 0;
     facts->good_bytes = payload->len;
