@@ -256,7 +256,7 @@ static struct log_header new_header(const struct pack *pack) {
         .created_ns = clock_ns(CLOCK_REALTIME),
     };
     for (size_t i = 0; i < pack->process_count; i++) {
-        if (pack->process[i].has_rank) header.features |= FEATURE_MPI | FEATURE_PARTNERS;
+        if (pack->process[i].rank) header.features |= FEATURE_MPI | FEATURE_PARTNERS;
         if (pack->process[i].spill.header.counts_all) header.features |= FEATURE_CHOSEN;
     }
     if (pack->stack) header.features |= FEATURE_BELOW;

@@ -268,6 +268,18 @@ static int write_renumbered(struct pack *pack, struct pack_part *part, const str
     return more;
 }
 
+// Moments count from rank 0's clock, which is not the job's if that rank ran on another host.
+static int64_t start_of(const struct pack *pack, const struct pack_part *part) {
+    for (size_t i = 0; i < pack->process_count; i++) {
+        const struct pack_process *process = &pack->process[i];
+        const struct spill_moment *start = &process->spill.header.start;
+        if (process->rank != 1 || part_of(pack, process) != part) continue;
+        return (int64_t)(pack_since_start(pack, process->is_local, process->moved_ns, start) + part->head.epoch_ns -
+                         start->epoch_ns);
+    }
+    return (int64_t)(part->head.epoch_ns - pack->start_epoch_ns);
+}
+
 static void write_reduction(struct pack *pack, const struct pack_part *part) {
     enum { ROOM = 64 };
     uint32_t process = 0;
@@ -276,7 +288,7 @@ static void write_reduction(struct pack *pack, const struct pack_part *part) {
     }
     struct fields_out *out = log_writer_begin(&pack->writer, RECORD_REDUCTION, ROOM);
     fields_number(out, REDUCTION_RANKS, part->head.ranks);
-    fields_signed(out, REDUCTION_START_NS, (int64_t)(part->head.epoch_ns - pack->start_epoch_ns));
+    fields_signed(out, REDUCTION_START_NS, start_of(pack, part));
     if (process) fields_number(out, REDUCTION_PROCESS, process);
     log_writer_end(&pack->writer);
 }

@@ -39,7 +39,7 @@ struct pack_process {
     uint32_t id;        // its place + 1
     char host[256];     // "" if it is not known
     char *exe;          // NULL if it is not known
-    bool has_rank;      // of MPI
+    uint64_t rank;      // of MPI, + 1
     bool is_local;      // ran on the host of `record`, with the same clock
     bool is_inside;     // in another PID namespace: its thread ids are not those that a stack's client sees
     struct bytes about; // the fields of its RECORD_PROCESS that go into the log as they are

@@ -45,7 +45,7 @@ static int read_process(struct pack *pack, struct pack_process *process, struct 
         if (field.key == PROCESS_EXE && field.is_bytes && !process->exe) {
             process->exe = strndup((const char *)field.data, field.len);
         }
-        if (field.key == PROCESS_RANK) process->has_rank = true;
+        if (field.key == PROCESS_RANK) process->rank = field.number;
         if (field.key == PROCESS_JOINED) process->is_joined = pack->result.joined = true;
         if (!is_written_by_packer(field.key)) {
             RETURN_IF(process->about.len + len > MAX_ABOUT_BYTES, ERR_LIMIT);

@@ -103,6 +103,15 @@ const char *hand_over_folder(void) {
     return job_is_alone() ? recorder.job : NULL;
 }
 
+struct clock_map hand_over_clock(void) {
+    struct clock_map clock = {0};
+    if (!hand_over_folder()) return clock;
+    spill_update_clock();
+    clock = own_clock(recorder.spill);
+    clock.origin_ns = (int64_t)recorder.spill->start.epoch_ns;
+    return clock;
+}
+
 bool hand_over_begin(struct hand_over *hand_over) {
     if (!hand_over_folder()) return false;
     spill_update_clock();

@@ -5,6 +5,7 @@ networks and mounts that nobody uses are gone: there is nothing to remove, howev
 """
 import contextlib
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -167,6 +168,11 @@ class HostsTest(harness.CommandLineTest):
         self.addCleanup(room.close)
         return room
 
+    @staticmethod
+    def complaints(done):
+        """But for one that Open MPI's launcher makes on a busy machine, when a child is faster than it."""
+        return re.sub(rb'^.* plm:rsh: Warning: setpgid.*\n', b'', done.stderr, flags=re.MULTILINE)
+
     def launch(self, room, *words, ranks=1):
         """The command that starts a program on all hosts, to be run on the first."""
         separator = f':{ranks},' if ranks > 1 or self.mpi == 'openmpi' else ','
@@ -209,7 +215,7 @@ class HostsTest(harness.CommandLineTest):
 
     def check_writes(self, room, rank, log):
         """All that the rank has written; a write that was under way when it was killed may be missing."""
-        events = self.json('dump', '--json', '--rank', str(rank), '--op', 'pwrite', log)
+        events = self.json('dump', '--json', '--rank', str(rank), '--op', 'pwrite', '--file', '*/data.*', log)
         done = self.rounds_done(room, rank)
         self.assertGreaterEqual(done, ROUNDS)
         self.assertEqual([event['offset'] for event in events], [BYTES * i for i in range(len(events))])

@@ -14,7 +14,7 @@ class JobsTest(HostsTest):
     def record(self, room, *words, log=None, status=0, **more):  # pylint: disable=arguments-differ,arguments-renamed
         command = room.on('node0', harness.IOSEER, 'record', '-q', '--force', '-o', log or self.log, '--', *words)
         done = harness.run(*command, env=self.variables(), cwd=self.folder, timeout=PATIENCE_SECONDS, **more)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (status, b'', b''))
+        self.assertEqual((done.returncode, done.stdout, self.complaints(done)), (status, b'', b''))
 
     @staticmethod
     def truth(room, rank, since_ns=0):
@@ -54,7 +54,7 @@ class JobsTest(HostsTest):
         errors = {host['name']: host['clock_error'] for host in info['hosts']}
         for (rank, index), (low, high) in limits.items():
             least, most = limits[0, index]
-            allowed = errors[hosts[rank]] + ROUNDING
+            allowed = errors[hosts[rank]] + errors[hosts[0]] + ROUNDING  # either may be the host that the other is relative to
             self.assertLessEqual(low - most, allowed, (rank, index))
             self.assertLessEqual(least - high, allowed, (rank, index))
 
@@ -89,7 +89,7 @@ class JobsTest(HostsTest):
         at = next(i for i, word in enumerate(program) if 'rounds-' in word)
         record = [harness.IOSEER, 'record', '-q', '--force', '-o', self.log, '--']
         done = harness.run(*room.on('node0', *program[:at], *record, *program[at:]), env=self.variables(), cwd=self.folder)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b'', b''))
+        self.assertEqual((done.returncode, done.stdout, self.complaints(done)), (0, b'', b''))
         info = self.check_job(room, 2)
         self.assertEqual([host['name'] for host in info['hosts'] if host['clock_error'] is None], [])
         self.check_clocks(room, info, 2)
@@ -105,7 +105,7 @@ class JobsTest(HostsTest):
         os.mkdir(logs)
         plain, with_variables = self.env_variables(logs)
         done = harness.run(*room.on('node0', *with_variables, *self.rounds(room, ROUNDS)), env=plain, cwd=self.folder)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b'', b''))
+        self.assertEqual((done.returncode, done.stdout, self.complaints(done)), (0, b'', b''))
         found = self.found(logs)
         self.assertEqual(len(found), 1)
         log = found[0]
@@ -121,7 +121,7 @@ class JobsTest(HostsTest):
                 words = self.rounds(room, ROUNDS, rank, 3)
                 start = time.monotonic()
                 bare = harness.run(*room.on('node0', *words), env=self.variables())
-                self.assertEqual((bare.returncode, bare.stderr), (0, b''))
+                self.assertEqual((bare.returncode, self.complaints(bare)), (0, b''))
                 took = time.monotonic() - start
                 start = time.monotonic()
                 self.record(room, *words)
@@ -140,7 +140,7 @@ class JobsTest(HostsTest):
                           *words[:at], *setting, *words[at:])
         start = time.monotonic()
         done = harness.run(*command, env=self.variables(), cwd=self.folder, timeout=PATIENCE_SECONDS)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b'', b''))
+        self.assertEqual((done.returncode, done.stdout, self.complaints(done)), (0, b'', b''))
         self.assertGreater(time.monotonic() - start, 2)  # it was late indeed
         info = self.check_job(room, 1)
         if info['hosts'][1]['clock_error'] is not None:
@@ -159,13 +159,61 @@ class JobsTest(HostsTest):
                 who = [] if is_whole else ['sh', '-c', 'case $(hostname) in node1) export IOSEER_RECORD=none; esac; exec "$@"', 'sh']
                 done = harness.run(*room.on('node0', *with_variables, 'env', '-C', work, *self.launch(room, *who, program, 'posix-only', ranks=2)),
                                    env=plain, cwd=work)
-                self.assertEqual((done.returncode, done.stderr), (0, b''))
+                self.assertEqual((done.returncode, self.complaints(done)), (0, b''))
                 found = self.found(logs)
                 self.assertEqual(len(found), 1)
                 records = [record for record in self.json('stats', '--json', '--per-rank', found[0])['records']
                            if record['file'] == f'{work}/all']
                 self.assertEqual(sum(record['counters']['POSIX_WRITES'] for record in records), 4 + 5 + 6 + 7 if is_whole else 4 + 5)
                 self.assertEqual([record.get('ranks') for record in records], [4] if is_whole else [None, None])
+
+    def moments(self, room, log, since_ns):
+        """{rank: [(least, most)]}: what the log adds to the clock that all hosts have, at the first write and at the last one."""
+        found = {}
+        for record in self.json('stats', '--json', '--per-rank', log)['records']:
+            base, _, rank = os.path.basename(record['file']).partition('.')
+            if base != 'data' or record['layer'] != 'posix':
+                continue
+            truth = self.truth(room, int(rank), since_ns)
+            found[int(rank)] = [(moment - truth[at][1] / 1e9, moment - truth[at][0] / 1e9)
+                                for at, moment in ((0, record['counters']['POSIX_F_WRITE_START_TIMESTAMP']),
+                                                   (-1, record['counters']['POSIX_F_WRITE_END_TIMESTAMP']))]
+        return found
+
+    def test_moments_of_counters(self):
+        """Ranks that add up their counters have one clock, whatever the time of day is on their hosts, and it is the job's. The
+        first program of the job, which began it, runs on node0, rank 0 there or on the other host."""
+        skew = os.path.join(harness.BUILD, 'tests', 'hosts', 'libskew.so')
+        for first in (0, 1):
+            with self.subTest(first=first):
+                room = self.room(2)
+                logs = self.path(f'logs{first}')
+                os.mkdir(logs)
+                plain, with_variables = self.env_variables(logs, IOSEER_TRACE_CAP='0')
+                words = self.rounds(room, ROUNDS, ranks=2)
+                at = next(i for i, word in enumerate(words) if 'rounds-' in word)
+                who = ['sh', '-c', f'case $(hostname) in node1) LD_PRELOAD=$LD_PRELOAD:{skew}; esac; exec "$@"', 'sh']
+                words[at:at] = who
+                if first:
+                    words = [word.replace('node0:2,node1:2', 'node1:2,node0:2') for word in words]
+                done = harness.run(*room.on('node0', *with_variables, *words), env=plain, cwd=self.folder, timeout=PATIENCE_SECONDS)
+                self.assertEqual((done.returncode, self.complaints(done)), (0, b''))
+                log, = self.found(logs)
+                info = self.json('info', '--json', log)
+                self.assertEqual([record.get('ranks') for record in self.json('stats', '--json', '--per-rank', log)['records']
+                                  if record['file'].endswith('/ranks')], [4], 'the counters were not added up')
+                self.check_moments(room, log, info)
+
+    def check_moments(self, room, log, info):
+        """All hosts have the same clock, which node0, where the job began, sees as it is."""
+        start_ns = int(info['job']['start'] * 1e9)
+        moments = self.moments(room, log, start_ns)
+        self.assertEqual(sorted(moments), [0, 1, 2, 3])
+        allowed = 1e-3 + 10 * max(host['clock_error'] for host in info['hosts'])
+        for rank, limits in moments.items():
+            for low, high in limits:
+                self.assertLessEqual(low, allowed, rank)
+                self.assertGreaterEqual(high, -allowed, rank)
 
     def test_a_host_that_dies(self):
         """The job ends as without ioseer, and the log has what both hosts have done."""

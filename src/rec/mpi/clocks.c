@@ -1,6 +1,8 @@
 // How the clocks of a job's hosts run against each other. After MPI_Init and before MPI_Finalize the first ranks of all
 // hosts exchange a few messages along a tree: each asks those below it, one after the other, and they answer with the
-// times of their own clocks. The packer makes offset, drift and error of that (pack/align_hosts.c).
+// times of their own clocks. The packer makes offset, drift and error of that (pack/align_hosts.c). It comes too late
+// for the counters that ranks add up at MPI_Finalize, so the last question there has a line: what the one that is asked
+// has to add to its clock to get rank 0's.
 //
 // bounded.h says why a message may be sent only to a rank that has posted its receive before the program can. So a rank
 // answers and never begins; the receive for the first message before MPI_Finalize is posted in MPI_Init already; and
@@ -12,6 +14,7 @@
 #include "base/clock.h"
 #include "rec/fixed_text.h"
 #include "rec/mpi/bounded.h"
+#include "rec/mpi/clock_line.h"
 #include "rec/mpi/roll.h"
 
 #define MARK_SUFFIX ".clock"
@@ -28,11 +31,13 @@ static const enum bounded_tag answer_tag[MOMENTS] = {BOUNDED_EARLY_ANSWER, BOUND
 
 struct question {
     uint32_t is_last;
+    struct clock_line line; // in the last one of MPI_Finalize
 };
 
 struct answer {
     uint32_t pid;
     uint64_t received, replied;
+    struct clock_map clock; // of these, in MPI_Finalize: ns since the epoch
     char host[HOST_ROOM];
 };
 
@@ -42,6 +47,8 @@ struct link {
     bool is_open; // it answered in MPI_Init, so its receive for MPI_Finalize is posted
     struct question question[MOMENTS];
     struct answer answer[MOMENTS];
+    struct clock_sample sample[MOMENTS][ROUNDS_MOST];
+    size_t samples[MOMENTS];
 };
 
 static struct {
@@ -54,6 +61,8 @@ static struct {
     struct answer answer[MOMENTS];
     struct link below[BELOW];
     unsigned count;
+    struct clock_line line; // of this host
+    struct clock_map own;   // in MPI_Finalize
 } clocks;
 
 // --- who asks whom
@@ -134,13 +143,14 @@ static void answer_all(struct bounded *all, enum moment moment) {
     struct answer *answer = &clocks.answer[moment];
     MPI_Request *request = &clocks.request[moment];
     bool is_last = false, is_sent = true;
-    *answer = (struct answer){.pid = (uint32_t)getpid()};
+    *answer = (struct answer){.pid = (uint32_t)getpid(), .clock = clocks.own};
     name_host(answer->host);
     for (unsigned i = 0; i < ROUNDS_MOST && !is_last && is_sent; i++) {
         all->yields = yields_in(i);
         if (!bounded_wait(all, request, &clocks.above)) return;
         answer->received = plugin_now();
         is_last = question->is_last;
+        if (is_last) clocks.line = question->line;
         if (!is_last && !bounded_post(clocks.above, question_tag[moment], question, sizeof *question, request)) return;
         answer->replied = plugin_now();
         is_sent = bounded_send(all, clocks.above, answer_tag[moment], answer, sizeof *answer);
@@ -175,8 +185,15 @@ static bool ask_once(const struct bounded *all, struct link *link, enum moment m
     return true;
 }
 
+static struct clock_line line_of(const struct link *link) {
+    const struct clock_map *theirs = &link->answer[LATE].clock;
+    return clock_line_of(&clocks.line, &clocks.own, theirs,
+                         (struct clock_seen){link->sample[EARLY], link->samples[EARLY]},
+                         (struct clock_seen){link->sample[LATE], link->samples[LATE]});
+}
+
 static void ask_all(struct bounded *all, struct link *link, enum moment moment) {
-    struct clock_sample sample[ROUNDS_MOST];
+    struct clock_sample *sample = link->sample[moment];
     int64_t best_ns = INT64_MAX;
     unsigned done = 0;
     bool is_last = false;
@@ -184,7 +201,9 @@ static void ask_all(struct bounded *all, struct link *link, enum moment moment) 
         int64_t start_ns = clock_now_ns();
         all->yields = yields_in(done);
         is_last = done + 1 == ROUNDS_MOST || (done + 1 >= ROUNDS && best_ns < GOOD_NS);
+        link->samples[moment] = done;
         link->question[moment].is_last = is_last;
+        if (is_last && moment == LATE) link->question[LATE].line = line_of(link);
         if (!ask_once(all, link, moment, &sample[done])) break;
         int64_t trip_ns = clock_now_ns() - start_ns;
         if (trip_ns < best_ns) best_ns = trip_ns;
@@ -235,9 +254,12 @@ void mpi_clocks_late(void) {
     if (!clocks.is_running) return;
     clocks.is_running = false;
     bounded_begin(&all, MOST_NS);
+    clocks.own = plugin.core->hand_over_clock();
+    clocks.line = (struct clock_line){.is_known = clocks.above < 0 && clocks.launch.rank == 0};
     if (clocks.above >= 0) answer_all(&all, LATE);
     ask_below(&all, LATE);
     for (int i = 0; i < MOMENTS; i++) bounded_cancel(&clocks.request[i]);
     bounded_end(&all);
+    roll_note_line(&clocks.line);
     errno = error;
 }

@@ -25,9 +25,10 @@ enum mpi_slot {
 // clang-format off
 #define CORE_FUNCTIONS(NAME)                                                                                           \
     NAME(emit_deferred) NAME(emit_finish) NAME(emit_leave) NAME(emit_push) NAME(emit_push_choice)                      \
-    NAME(hand_over_begin) NAME(hand_over_end) NAME(hand_over_folder) NAME(handles_new_serial) NAME(interned_number)    \
-    NAME(launch_each_mark) NAME(launch_find) NAME(launch_leave_mark) NAME(launch_name) NAME(memory_alloc)              \
-    NAME(pending_add) NAME(pending_emit) NAME(pending_find) NAME(pending_remove) NAME(spill_count_loss)
+    NAME(hand_over_begin) NAME(hand_over_clock) NAME(hand_over_end) NAME(hand_over_folder) NAME(handles_new_serial)    \
+    NAME(interned_number) NAME(launch_each_mark) NAME(launch_find) NAME(launch_leave_mark) NAME(launch_name)           \
+    NAME(memory_alloc) NAME(pending_add) NAME(pending_emit) NAME(pending_find) NAME(pending_remove)                    \
+    NAME(spill_count_loss)
 // clang-format on
 
 // What core and plugin share. They are installed together, but one of them may be of another build.

@@ -66,7 +66,13 @@ static bool meet(struct bounded *all, enum roll_state state) {
     return true;
 }
 
-static bool reduce(struct bounded *all, const struct hand_over *job, int rank, int size) {
+// Moments are by rank 0's clock.
+static void align(struct reduce_job *job) {
+    struct clock_line line = roll_line();
+    clock_line_move(&line, &job->epoch_ns, &job->clock);
+}
+
+static bool reduce(struct bounded *all, struct hand_over *job, int rank, int size) {
     const struct reducer *reducer = plugin.core->reducer();
     const struct reduce_link link = {all, rank, size, send_to, receive_from, swap};
     struct reduce_costs costs;
@@ -74,6 +80,7 @@ static bool reduce(struct bounded *all, const struct hand_over *job, int rank, i
     bool will_come = state == ROLL_COMPLETE || state == ROLL_UNKNOWN;
     if (!will_come || roll_is_given_up() || !meet(all, state) || !reducer) return false;
     all->deadline_ns = clock_now_ns() + (int64_t)job->patience_ns;
+    align(&job->job);
     return !roll_is_given_up() && reducer->run(&job->job, &link, &costs) == 0;
 }
 

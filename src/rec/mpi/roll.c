@@ -19,6 +19,7 @@ struct entry {
     uint32_t has_met;
     uint32_t hosts; // enum roll_state: of all hosts, as the first rank of this one knows it
     uint32_t reserved;
+    struct clock_line line; // as the first rank of this host knows it
 };
 
 static struct {
@@ -142,6 +143,25 @@ bool roll_has_gap(void) {
 void roll_note_met(void) {
     roll.entry.has_met = true;
     rewrite_entry();
+}
+
+void roll_note_line(const struct clock_line *line) {
+    if (!roll.is_signed || !line->is_known) return;
+    roll.entry.line = *line;
+    rewrite_entry();
+}
+
+// Of the last program that the same launch has run on this host.
+static bool keep_line(const struct entry *entry, void *context) {
+    struct clock_line *line = context;
+    if (entry->line.is_known) *line = entry->line;
+    return false;
+}
+
+struct clock_line roll_line(void) {
+    struct clock_line line = {0};
+    if (roll.is_known) find_entry(keep_line, &line);
+    return line;
 }
 
 // --- the mark

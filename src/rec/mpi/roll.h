@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "rec/mpi/clock_line.h"
+
 // Before MPI_Init. Ranks whose counters stay with them do not sign.
 void roll_sign(void);
 // After MPI_Init, by the first rank of each of several hosts: whether the first ranks of all hosts are recorded.
@@ -26,6 +28,11 @@ bool roll_is_of_one_host(void);
 // Whether a rank of this host has ended before it met the others.
 bool roll_has_gap(void);
 void roll_note_met(void);
+
+// By the first rank of each of several hosts, before it meets the others: what the host's clock lacks to rank 0's.
+void roll_note_line(const struct clock_line *line);
+// After the ranks have met. It is unknown if nobody has noted it.
+struct clock_line roll_line(void);
 
 // A mark in the job's directory, which ranks of all hosts see: somebody has not waited for the others.
 void roll_give_up(void);
