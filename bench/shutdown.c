@@ -38,7 +38,6 @@ struct simulation {
     uint64_t entry_bytes; // of a file, about
     uint64_t random;
     double work_s, transfer_s, resumed_s;
-    uint64_t stored[2]; // of one writer: bytes, blocks
 };
 
 static double seconds(void) {
@@ -216,7 +215,6 @@ static int swap(void *context, int with, const void *data, size_t len, struct by
         bool is_second = s->swaps >= 2 * s->rounds;
         memcpy(theirs, data, sizeof theirs);
         if (is_second && (uint64_t)with < s->group) theirs[0] = theirs[1] = 0; // they write nothing
-        if (is_second && (uint64_t)with == s->group) memcpy(s->stored, data, sizeof s->stored);
         if (!is_second) {
             theirs[0] = (uint64_t)with * files / s->ranks;
             theirs[1] = theirs[0] * s->entry_bytes;
@@ -256,9 +254,10 @@ static void put_job(struct simulation *s, struct fields_out *out) {
     fields_end(out);
 }
 
+// Returns 1 if the file has one block, and 0 if it has more.
 static int read_block(const char *folder, struct bytes *records) {
     struct bytes part = {0};
-    struct log_block block;
+    struct log_block block = {0};
     char path[128];
     snprintf(path, sizeof path, "%s/%s", folder, PART_BLOCKS);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -266,11 +265,13 @@ static int read_block(const char *folder, struct bytes *records) {
     int code = io_read_all(fd, &part, LOG_BLOCK_MAX_RAW);
     close(fd);
     const uint8_t *at = part.data + LOG_HEADER_BYTES;
+    size_t len = part.len - LOG_HEADER_BYTES;
     if (code >= 0) code = part.len > LOG_HEADER_BYTES ? 0 : ERR_TRUNCATED;
-    if (code >= 0) code = log_block_get(at, part.len - LOG_HEADER_BYTES, &block);
-    if (code >= 0) code = log_block_load(&block, at + block.header_bytes, records);
+    if (code >= 0) code = log_block_get(at, len, &block);
+    bool is_only = code >= 0 && len == (size_t)block.header_bytes + block.stored_len;
+    if (is_only) code = log_block_load(&block, at + block.header_bytes, records);
     bytes_free(&part);
-    return code;
+    return code < 0 ? code : is_only;
 }
 
 static int64_t log_bytes(struct simulation *s, const char *folder, const struct reduce_costs *costs) {
@@ -279,10 +280,9 @@ static int64_t log_bytes(struct simulation *s, const char *folder, const struct 
     uint8_t job[1024];
     struct fields_out fields = {.at = job, .end = job + sizeof job};
     uint64_t writers = s->ranks / s->group, bytes = LOG_HEADER_BYTES + LOG_TRAILER_BYTES;
-    bool is_one = writers == 1 && s->stored[1] <= 1;
     put_job(s, &fields);
-    int code = is_one ? read_block(folder, &records) : 0;
-    if (code == 0) code = bytes_append(&records, job, (size_t)(fields.at - job));
+    int is_one = writers == 1 ? read_block(folder, &records) : 0;
+    int code = is_one < 0 ? is_one : bytes_append(&records, job, (size_t)(fields.at - job));
     if (code == 0) code = log_block_append(&block, records.data, records.len, &out);
     bytes += out.len + (is_one ? 0 : writers * costs->written_bytes);
     bytes_free(&records);
