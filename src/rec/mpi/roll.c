@@ -127,17 +127,36 @@ bool roll_is_signed(void) { return roll.is_signed; }
 
 bool roll_is_of_one_host(void) { return roll.is_known && roll.launch.size == roll.launch.local_size; }
 
-static bool is_gone(const struct entry *entry, void *context) {
-    const uint64_t *own = context;
+// Each rank looks after the next one of those that have not met, and the last one after the first: together they look
+// after all, and many ranks are not looked up by many.
+struct ring {
+    uint64_t pid_namespace;
+    struct entry first, next;
+    bool has_own; // is behind the own entry
+};
+
+static bool find_next(const struct entry *entry, void *context) {
+    struct ring *ring = context;
+    bool is_own = entry->pid == roll.entry.pid && entry->start_ticks == roll.entry.start_ticks;
+    if (entry->has_met || entry->pid_namespace != ring->pid_namespace) return false;
+    if (ring->has_own) ring->next = *entry;
+    if (!ring->first.pid) ring->first = *entry;
+    ring->has_own |= is_own;
+    return ring->next.pid;
+}
+
+static bool is_gone(const struct entry *entry) {
     struct process_stat stat;
-    if (entry->has_met || !entry->pid_namespace || entry->pid_namespace != *own) return false;
     if (!process_stat((pid_t)entry->pid, &stat)) return true;
     return stat.state == 'Z' || stat.state == 'X' || stat.start_ticks != entry->start_ticks;
 }
 
 bool roll_has_gap(void) {
-    uint64_t own = own_namespace();
-    return roll.is_known && own && find_entry(is_gone, &own);
+    struct ring ring = {.pid_namespace = own_namespace()};
+    if (!roll.is_known || !ring.pid_namespace) return false;
+    find_entry(find_next, &ring);
+    const struct entry *next = ring.next.pid ? &ring.next : &ring.first;
+    return next->pid && is_gone(next);
 }
 
 void roll_note_met(void) {

@@ -25,7 +25,7 @@ enum roll_state {
 // Whether all ranks take part, as far as this host can know.
 enum roll_state roll_state(void);
 bool roll_is_of_one_host(void);
-// Whether a rank of this host has ended before it met the others.
+// Whether the next rank on this host's roll has ended before it met the others.
 bool roll_has_gap(void);
 void roll_note_met(void);
 
