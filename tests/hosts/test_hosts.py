@@ -89,7 +89,9 @@ class JobsTest(HostsTest):
         at = next(i for i, word in enumerate(program) if 'rounds-' in word)
         record = [harness.IOSEER, 'record', '-q', '--force', '-o', self.log, '--']
         done = harness.run(*room.on('node0', *program[:at], *record, *program[at:]), env=self.variables(), cwd=self.folder)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b'', b''))
+        # Open MPI's launcher says so if its child was there before it: nothing is wrong.
+        said = [line for line in done.stderr.splitlines() if b'plm:rsh: Warning: setpgid' not in line]
+        self.assertEqual((done.returncode, done.stdout, said), (0, b'', []))
         info = self.check_job(room, 2)
         self.assertEqual([host['name'] for host in info['hosts'] if host['clock_error'] is None], [])
         self.check_clocks(room, info, 2)
