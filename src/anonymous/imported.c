@@ -69,7 +69,7 @@ static int put_texts(const struct anonymous *a, const struct log_import *import,
 }
 
 int anonymous_import(const struct anonymous *a, struct bytes *out) {
-    const struct log_import *import = log_import(a->log);
+    const struct log_import *import = a->log ? log_import(a->log) : NULL;
     struct bytes text = {0};
     if (!import) return 0;
     const struct darshan_job *job = &import->job;

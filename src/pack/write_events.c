@@ -90,7 +90,9 @@ static int decode_chunk(struct pack *pack, const struct pack_process *process, c
         const struct call_info *call = call_of(event.call);
         add_event(facts, call, event.start, event.duration, stream_moved(call->traits, &event));
         write_call_once(pack, event.call);
-        if (has_join) FORWARD(pack_join_code(pack, pack_tie_event(pack, process, &event)));
+        if (!has_join) continue;
+        FORWARD(pack_join_code(pack, pack_tie_event(pack, process, &event)));
+        has_join = pack_has_join(pack); // it ends where memory does
     }
     if (more < 0) return 0;
     facts->good_bytes = payload->len;

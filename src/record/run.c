@@ -35,7 +35,9 @@ struct supervisor {
     bool done;
 };
 
-struct spill_moment record_run_now(void) { return spill_moment_now(cpu_counter); }
+struct spill_moment record_run_now(void) {
+    return spill_moment_now(cpu_counter);
+}
 
 // Signals that people and schedulers send to a job. An alarm that was set before `record` was exec'ed is meant for the
 // command.
