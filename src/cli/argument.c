@@ -108,6 +108,11 @@ void argument_warn(const struct argument *argument) {
     parts = describe_origin(out, argument->log, parts);
     if (fclose(out) == 0 && parts)
         cli_warn(argument->verb, "%s: not all of it could be read: %s", argument->path, line);
+    if (log_import(argument->log) && argument->model.phases)
+        cli_warn(argument->verb,
+                 "%s: a trace of Darshan has reads and writes only: no ticks, no opens and other metadata calls, no "
+                 "communication",
+                 argument->path);
     free(line);
 }
 
