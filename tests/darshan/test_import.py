@@ -207,6 +207,8 @@ class Trace(ImportTest):
         phases = self.json('phases', '--json', path)['phases']
         self.assertEqual(sum(phase['weight'] for phase in phases), 4 * ((1 << 20) + 4096 + 100 + 10))
         self.expect(0, 'model', path, '-o', self.path('app.model'))
+        self.assertIn('no ticks, no opens and other metadata calls', self.expect(0, 'phases', path).stderr.decode())
+        self.assertEqual(self.expect(0, 'phases', '--quiet', path).stderr, b'')
         self.expect(0, 'report', path, '-o', self.path('app.html'))
         said = self.json('report', '--json', path)['summary']['not_captured']
         self.assertIn('no communication', ' '.join(said))
@@ -251,8 +253,13 @@ class Info(ImportTest):
             self.assertEqual((rank['io'], rank['communication'], rank['rest'], rank['run']), (None, None, None, 12.5))
 
     def test_old_logs_have_whole_seconds(self):
-        job = self.json('info', '--json', self.save(Log([], '3.21')))['job']
+        path = self.save(Log([], '3.21'))
+        job = self.json('info', '--json', path)['job']
         self.assertEqual((job['start'], job['end']), (1500000000.0, 1500000013.0))
+        self.expect(0, 'export', '--format', 'darshan', path, '-o', self.path('new'))
+        text = self.expect(0, 'stats', '--darshan', self.path('new')).stdout
+        self.assertIn(b'# end_time: 1500000012\n', text)
+        self.assertIn(b'# run time: 13.0000\n', text)
 
     def test_ranks_with_records_of_their_own(self):
         """Without shared records, what each rank did is known."""

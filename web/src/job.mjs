@@ -1,7 +1,7 @@
 // The job: how it was run, its processes, what was lost.
 import { axis, figure, legend, timeScale, tip, tooltip } from './chart.mjs';
 import { h, section } from './dom.mjs';
-import { bytes, commandLine, commandWords, count, percent, plural, seconds } from './format.mjs';
+import { bytes, commandLine, commandWords, count, percent, plural, seconds, unknown } from './format.mjs';
 import { facts, table } from './table.mjs';
 import { colour, seriesColour } from './theme.mjs';
 
@@ -187,7 +187,7 @@ function processTable(processes) {
                     value: ({ program }) => program,
                 },
                 ...(hasRanks ? [number('Rank', 'rank', (rank) => (rank === null ? '' : String(rank)))] : []),
-                number('PID', 'pid', String),
+                number('PID', 'pid', (pid) => (pid === null ? unknown : String(pid))),
                 number('Run time', 'run_time', seconds),
                 number('In I/O', 'io_time', seconds),
                 number('Of its run time', 'share', percent),
