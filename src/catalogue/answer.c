@@ -15,7 +15,8 @@
 static const char *const measure_names[SLOWER_MEASURES] = {[SLOWER_RUN] = "run_time", [SLOWER_IO] = "io_seconds"};
 
 bool answer_is_known(const struct answer_column *column, const struct store_value *value) {
-    return value->kind != STORE_NULL && !(column->kind == ANSWER_SHARE && store_real(value) < 0);
+    bool has_unknown = column->kind == ANSWER_SHARE || column->kind == ANSWER_NS;
+    return value->kind != STORE_NULL && !(has_unknown && store_real(value) < 0);
 }
 
 const char *answer_name(const struct answer_column *column, const struct store_value *value) {

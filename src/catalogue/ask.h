@@ -11,7 +11,7 @@ enum answer_kind {
     ANSWER_TEXT,
     ANSWER_COUNT,
     ANSWER_BYTES,
-    ANSWER_NS,     // a duration
+    ANSWER_NS,     // a duration; negative or NULL: unknown
     ANSWER_START,  // nanoseconds since 1970
     ANSWER_SHARE,  // of 1; negative or NULL: unknown
     ANSWER_FACTOR, // "1.5 times"

@@ -114,6 +114,13 @@ static int64_t number_of(uint64_t value) {
     return (int64_t)(value < most ? value : most);
 }
 
+// Darshan's logs have ranks also without MPI, then only one.
+static bool has_mpi(const struct reading *reading) {
+    const struct summary *summary = &reading->summary;
+    bool has_world = log_world_count(reading->log) > 0;
+    return summary->imported.is_there ? summary->nprocs > 1 || summary->layer_used[LAYER_MPIIO] : has_world;
+}
+
 static void add_numbers(struct reading *reading) {
     const struct summary *summary = &reading->summary;
     const struct summary_totals *totals = &summary->totals;
@@ -123,13 +130,13 @@ static void add_numbers(struct reading *reading) {
     number[JOBS_RUN] = totals->run_ns;
     number[JOBS_NPROCS] = (int64_t)(summary->nprocs < INT32_MAX ? summary->nprocs : INT32_MAX);
     number[JOBS_IO] = totals->io_ns;
-    number[JOBS_BUSIEST] = totals->busiest ? totals->busiest->io_ns : 0;
+    number[JOBS_BUSIEST] = summary->imported.is_shared ? -1 : totals->busiest ? totals->busiest->io_ns : 0;
     number[JOBS_SHARE_KNOWN] = totals->io_share >= 0;
     number[JOBS_READ] = number_of(totals->bytes[DIRECTION_READ]);
     number[JOBS_WRITTEN] = number_of(totals->bytes[DIRECTION_WRITE]);
     number[JOBS_BYTES] = number[JOBS_READ] + number[JOBS_WRITTEN];
     number[JOBS_CALLS] = number_of(totals->calls);
-    number[JOBS_MPI] = log_world_count(reading->log) > 0;
+    number[JOBS_MPI] = has_mpi(reading);
     number[JOBS_COLLECTIVE] = reading->is_collective;
     number[JOBS_LOST] = number_of(summary->lost_events);
     number[JOBS_DAMAGED] = summary->is_damaged;

@@ -88,14 +88,31 @@ enum status argument_output(const struct argument *argument, struct output *outp
     return status == STATUS_OK ? output_open(output, argument->verb, path) : status;
 }
 
+// What was damaged in the log that this one was made from.
+static int describe_origin(FILE *out, const struct log *log, int parts) {
+    for (size_t i = 0; log_import(log) && i < log_loss_count(log); i++) {
+        const char *text = log_loss_at(log, i)->text;
+        if (!text) continue;
+        fputs(parts++ ? ", " : "", out);
+        human_print_name(out, text);
+    }
+    return parts;
+}
+
 void argument_warn(const struct argument *argument) {
     char *line = NULL;
     size_t len;
     FILE *out = argument->log ? open_memstream(&line, &len) : NULL;
     if (!out) return;
     int parts = describe_health(out, log_health(argument->log));
+    parts = describe_origin(out, argument->log, parts);
     if (fclose(out) == 0 && parts)
         cli_warn(argument->verb, "%s: not all of it could be read: %s", argument->path, line);
+    if (log_import(argument->log) && argument->model.phases)
+        cli_warn(argument->verb,
+                 "%s: a trace of Darshan has reads and writes only: no ticks, no opens and other metadata calls, no "
+                 "communication",
+                 argument->path);
     free(line);
 }
 

@@ -29,7 +29,8 @@ enum status argument_spare(const struct argument *argument, const char *path);
 // output_open for the verb, but never over the argument.
 enum status argument_output(const struct argument *argument, struct output *output, const char *path);
 
-// Prints one line on standard error if a part of the log could not be read. Call it after reading.
+// Says on standard error if a part of the log could not be read, or a model lacks what the log never had. Call it
+// after reading.
 void argument_warn(const struct argument *argument);
 
 // A whole verb that prints what one LOG says, or with `choice` one LOG or MODEL: opens argv[1] and the output, calls

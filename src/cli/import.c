@@ -25,6 +25,17 @@ static void say(const struct import_result *result) {
     struct human records = human_count(result->records, "record"), events = human_count(result->events, "event");
     fprintf(stderr, "ioseer: %s: %s, %s, %s\n", options.output, records.text, result->events ? events.text : "no trace",
             human_bytes(result->log_bytes).text);
+    if (*result->skipped) cli_warn("import", "%s: skipped, records are not known: %s", options.output, result->skipped);
+}
+
+// Says what is damaged.
+static enum status warn(void) {
+    struct argument made;
+    enum status status = argument_open_log(&made, "import", options.output);
+    if (status != STATUS_OK) return status;
+    argument_warn(&made);
+    argument_close(&made);
+    return STATUS_OK;
 }
 
 static enum status import_run(int argc, char **argv) {
@@ -43,7 +54,7 @@ static enum status import_run(int argc, char **argv) {
     if (code == 0) code = import_file(argv[1], options.output, options.force, &result, &problem);
     if (code < 0) return cli_problem("import", argv[1], &problem, code);
     if (!options.quiet) say(&result);
-    return STATUS_OK;
+    return options.quiet ? STATUS_OK : warn();
 }
 
 const struct verb verb_import = {

@@ -604,6 +604,8 @@ static void print_log(const struct summary *summary, FILE *out) {
     if (summary->spill_damaged_bytes)
         fprintf(out, "%s%s of its spill files could not be read", parts ? ", " : "",
                 human_bytes(summary->spill_damaged_bytes).text);
+    if (summary->origin_damaged)
+        fprintf(out, "%sthe log that it was made from was damaged", parts || summary->spill_damaged_bytes ? ", " : "");
     fputc('\n', out);
 }
 

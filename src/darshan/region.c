@@ -27,6 +27,7 @@ struct darshan_region {
     unsigned codec;
     uint64_t budget;   // bytes that may still come out
     bool is_under_way; // inside a compressed stream
+    bool is_cut;       // the file ended before the region
     size_t in_len;     // bytes in `in` that were not used
     uint8_t *in_at;
     uint8_t in[IN_BYTES];
@@ -151,6 +152,7 @@ static int fill(struct darshan_region *region) {
     do got = pread(region->fd, region->in, want, (off_t)region->left.at);
     while (got < 0 && errno == EINTR);
     RETURN_IF(got < 0, -errno);
+    region->is_cut |= got == 0;
     if (got == 0) return 0;
     region->in_at = region->in;
     region->in_len = (size_t)got;
@@ -167,14 +169,15 @@ static ssize_t take(struct darshan_region *region, uint8_t *out, size_t len) {
         RETURN_IF(more < 0, more);
         // What a codec has in its own buffers comes out without more input.
         size_t before = region->in_len;
-        if (!more && !region->is_under_way) return 0;
+        if (!more && !region->is_under_way) return region->is_cut ? ERR_TRUNCATED : 0;
         ssize_t got = codecs[region->codec].take(region, out, len);
         if (got != 0) {
             RETURN_IF(got > 0 && (uint64_t)got > region->budget, ERR_LIMIT);
             if (got > 0) region->budget -= (uint64_t)got;
             return got;
         }
-        RETURN_IF(!more, region->is_under_way ? ERR_TRUNCATED : 0); // else only the end of a stream was left
+        RETURN_IF(!more,
+                  region->is_under_way || region->is_cut ? ERR_TRUNCATED : 0); // else only the end of a stream was left
         RETURN_IF(before == region->in_len && region->is_under_way, ERR_FORMAT);
     }
 }

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/intern.h"
+#include "darshan/format.h"
 #include "export/darshan_parts.h"
 #include "fmt/record_id.h"
 #include "log/describe.h"
@@ -215,10 +216,17 @@ static int describe_metadata(struct bytes *text, const char *id) {
     return bytes_append(text, "", 1);
 }
 
+// Logs before 3.41 have whole seconds, and a job counts as running until the end of its last one.
+static struct darshan_job import_job(const struct log_import *import) {
+    struct darshan_job job = import->job;
+    if (strcmp(import->version, DARSHAN_NEWEST) < 0 && job.end_s) job.end_ns = 999999999;
+    return job;
+}
+
 static int describe_job(struct about *about, const struct log *log, struct darshan_job *job) {
     enum { NS_PER_S = 1000000000 };
     if (log_import(log)) {
-        *job = log_import(log)->job;
+        *job = import_job(log_import(log));
         return 0;
     }
     const struct log_job *from = log_job(log);

@@ -160,7 +160,7 @@ static int put_records(struct import *import, struct darshan_records *records, u
 static void put_loss(struct import *import, const char *of) {
     char text[64];
     struct fields_out *out = log_writer_begin(&import->writer, RECORD_LOSS, SMALL_ROOM);
-    snprintf(text, sizeof text, "%s of the Darshan log", of);
+    snprintf(text, sizeof text, "%s of the Darshan log: damaged, not complete", of);
     fields_number(out, LOSS_REASON, LOSS_DAMAGED);
     fields_string(out, LOSS_TEXT, text);
     log_writer_end(&import->writer);
@@ -178,7 +178,10 @@ static int import_module(struct import *import, unsigned id) {
     if (!part->bytes) return 0;
     int code = darshan_records_open(&records, import->from, id);
     if (code == ERR_VERSION) {
+        size_t len = strlen(import->result.skipped);
         part->state = DARSHAN_UNKNOWN;
+        snprintf(import->result.skipped + len, sizeof import->result.skipped - len, "%s%s", len ? ", " : "",
+                 darshan_module_name(id).text);
         return 0;
     }
     FORWARD(code);

@@ -10,6 +10,7 @@ struct import_result {
     uint64_t records;
     uint64_t events;
     uint64_t log_bytes;
+    char skipped[128]; // names of modules whose records are not known
 };
 
 // Whether the file is a log that can be imported, by its first bytes.

@@ -51,6 +51,7 @@ static int collect_begin(struct collect *collect, struct log *log, struct summar
     const struct timeline_window window = timeline_whole(log);
     *collect = (struct collect){.log = log, .summary = summary};
     FORWARD(timeline_init(&collect->timeline, log, &window));
+    FORWARD(timeline_add_heat(&collect->timeline, log));
     FORWARD(layers_init(&collect->layers, log));
     FORWARD(space_init(&collect->space, log));
     FORWARD(files_init(&collect->files, log));

@@ -10,6 +10,7 @@
 #include "base/scoped.h"
 #include "base/table.h"
 #include "base/terminal.h"
+#include "log/import.h"
 #include "report/page.h"
 #include "report/phases_json.h"
 #include "report/phases_note.h"
@@ -43,9 +44,17 @@ static void print_evidence(FILE *out, const struct finding_evidence *evidence) {
 static const enum terminal_style severity_style[] = {
     [FINDING_LOW] = STYLE_HEAD, [FINDING_MEDIUM] = STYLE_WARNING, [FINDING_HIGH] = STYLE_BAD};
 
+// Without a trace there is nothing to find patterns in.
+static const char *nothing_found(const struct page *page) {
+    const struct log *log = page->source.log;
+    return log_import(log) && !log_import_has_trace(log)
+               ? "Not known: findings come from a trace, and this log has none."
+               : "None: this log shows no known pattern that costs time.";
+}
+
 static void print_findings(const struct page *page, FILE *out) {
     heading(out, "Findings, the most severe first");
-    if (!page->findings.count) fputs("None: this log shows no known pattern that costs time.\n", out);
+    if (!page->findings.count) fprintf(out, "%s\n", nothing_found(page));
     for (size_t i = 0; i < page->findings.count; i++) {
         const struct finding *finding = &page->findings.finding[i];
         fprintf(out, "%s%s%zu. ", i ? "\n" : "", terminal_style(out, severity_style[finding->severity]), i + 1);
@@ -99,11 +108,15 @@ static void print_timeline(const struct page *page, FILE *out) {
     int64_t span_ns = timeline->to_ns - timeline->from_ns;
     unsigned bars = bars_of(out);
     double seconds = (double)span_ns / 1e9 / bars; // of a column; a timeline is never empty
-    heading(out, "Bytes, and calls that move none, over time");
+    bool has_others = timeline->source == TIMELINE_EVENTS;
+    if (timeline->source == TIMELINE_NOTHING) return;
+    heading(out, has_others ? "Bytes, and calls that move none, over time" : "Bytes over time");
     for (unsigned i = 0; i < 2; i++)
         fprintf(out, "%s\n", human_bandwidth(print_bar(out, bars, label[i], timeline->bytes[i]) / seconds).text);
-    double calls = print_bar(out, bars, "other", timeline->others) / seconds;
-    fprintf(out, "%s/s\n", human_count((uint64_t)(calls + 0.5), "call").text);
+    if (has_others) {
+        double calls = print_bar(out, bars, "other", timeline->others) / seconds;
+        fprintf(out, "%s/s\n", human_count((uint64_t)(calls + 0.5), "call").text);
+    }
     fprintf(out, "          0%*s%s, %s per column\n", (int)bars - 10, "", human_seconds(span_ns).text,
             human_seconds(span_ns / bars).text);
 }
@@ -214,8 +227,8 @@ static int print_processes(const struct page *page, FILE *out) {
         table_duration(&table, row->run_ns);
         table_text(&table, row->io_known ? human_seconds(row->io_ns).text : "unknown");
         table_text(&table, row->io_known ? human_percent(summary_row_share(row)).text : "unknown");
-        table_bytes(&table, row->bytes[DIRECTION_READ]);
-        table_bytes(&table, row->bytes[DIRECTION_WRITE]);
+        for (unsigned k = 0; k < DIRECTION_COUNT; k++)
+            table_text(&table, row->bytes_known ? human_bytes(row->bytes[k]).text : "unknown");
         table_text(&table, summary_program(process));
         table_row(&table);
     }

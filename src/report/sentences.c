@@ -236,8 +236,11 @@ static int add_import(struct page *page) {
                       log_import_has_trace(page->source.log)
                           ? "This is a log of %s. Its trace has reads and writes only: no opens and other calls, no "
                             "communication, and no order of calls between processes but their times."
+                      : page->collect.timeline.source == TIMELINE_HEAT_MAP
+                          ? "This is a log of %s without a trace (DXT): there are counters and heat maps, but no "
+                            "phases, no findings and no single calls."
                           : "This is a log of %s without a trace (DXT): there are counters, but no timeline, no "
-                            "phases and no single calls.",
+                            "phases, no findings and no single calls.",
                       import->program));
     for (size_t i = 0; i < import->module_count; i++) {
         const struct darshan_part *part = &import->modules[i];

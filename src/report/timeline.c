@@ -189,7 +189,8 @@ static int add_span(struct timeline *timeline, const struct timeline_span *span)
 }
 
 // Distributes bytes over the bins in which the call ran.
-static void add_bytes(struct timeline *timeline, unsigned direction, int64_t start_ns, int64_t end_ns, uint64_t bytes) {
+void timeline_add_bytes(struct timeline *timeline, unsigned direction, int64_t start_ns, int64_t end_ns,
+                        uint64_t bytes) {
     double width = timeline->bin_ns;
     double from = (double)(start_ns - timeline->from_ns) / width, to = (double)(end_ns - timeline->from_ns) / width;
     double *bin = timeline->bytes[direction];
@@ -220,7 +221,8 @@ int timeline_add(struct timeline *timeline, const struct log_event *event) {
     int64_t end_ns = event->start_ns + event->duration_ns;
     if (event->process->is_launcher) return 0;
     if (event->moves)
-        add_bytes(timeline, event->call->class == CLASS_WRITE, event->start_ns, end_ns, log_event_bytes(event));
+        timeline_add_bytes(timeline, event->call->class == CLASS_WRITE, event->start_ns, end_ns,
+                           log_event_bytes(event));
     if (event->has_parent) return 0;
     if (!log_class_moves(event->call->class)) add_other(timeline, event->start_ns);
     uint32_t row;
@@ -264,7 +266,7 @@ static int add_block(struct timeline *timeline, const struct log_place *place, s
     }
     for (unsigned i = 0; i < 2; i++) {
         uint64_t bytes = place->class_bytes[i ? CLASS_WRITE : CLASS_READ];
-        add_bytes(timeline, i, span.start_ns, span.end_ns, bytes);
+        timeline_add_bytes(timeline, i, span.start_ns, span.end_ns, bytes);
         span.bytes += bytes;
     }
     if (row >= NO_ROW - 1) return 0;
@@ -282,7 +284,7 @@ static bool overlaps(const struct timeline *timeline, const struct log_place *pl
 int timeline_from_index(struct timeline *timeline, struct log *log) {
     struct lookup rows = {0};
     int code = 0;
-    timeline->from_index = true;
+    timeline->source = TIMELINE_INDEX;
     timeline->too_many = true; // a span is a block of many calls
     for (size_t i = 0; i < log_place_count(log) && !code; i++) {
         const struct log_place *place = log_place_at(log, i);
@@ -309,6 +311,7 @@ static int add_events(void *context, const struct log_event *const *event, size_
 }
 
 int timeline_read(struct timeline *timeline, struct log *log) {
+    FORWARD(timeline_add_heat(timeline, log));
     if (events_in(timeline, log) > MOST_EVENTS_READ) return timeline_from_index(timeline, log);
     const struct log_filter filter = {
         .has_from = true, .from_ns = timeline->from_ns, .under_way = true, .has_to = true, .to_ns = timeline->to_ns};

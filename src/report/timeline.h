@@ -13,6 +13,14 @@ enum {
     TIMELINE_LONGEST = 24,
 };
 
+enum timeline_source {
+    TIMELINE_EVENTS,
+    TIMELINE_INDEX,    // of the log: no blocks were read
+    TIMELINE_HEAT_MAP, // of a log without events that another program made: bytes only
+    TIMELINE_NOTHING,  // such a log without heat maps: not known
+    TIMELINE_SOURCES
+};
+
 // One call, or several in one pixel.
 struct timeline_span {
     int64_t start_ns;
@@ -56,8 +64,8 @@ struct timeline {
     struct timeline_spans alone;
     struct timeline_span longest[TIMELINE_LONGEST]; // calls, the longest first; of equal ones the earliest
     size_t longest_count;
-    bool too_many;    // for each call to be a span
-    bool from_index;  // no blocks were read
+    bool too_many; // for each call to be a span
+    enum timeline_source source;
     double *bytes[2]; // [TIMELINE_BINS], read and written
     double *others;   // [TIMELINE_BINS], calls of the program that move no data, by their start
 };
@@ -71,6 +79,10 @@ struct timeline_window {
 int timeline_init(struct timeline *timeline, const struct log *log, const struct timeline_window *window);
 // Adds an event. Events must come in the order of their starts.
 int timeline_add(struct timeline *timeline, const struct log_event *event);
+void timeline_add_bytes(struct timeline *timeline, unsigned direction, int64_t start_ns, int64_t end_ns,
+                        uint64_t bytes);
+// Of a log without events that another program made: what its heat maps say. Does nothing for other logs.
+int timeline_add_heat(struct timeline *timeline, struct log *log);
 // From the log's index: reads no events.
 int timeline_from_index(struct timeline *timeline, struct log *log);
 // Reads the window. If it has too many calls, blocks narrower than a pixel are drawn from their sums in the index.

@@ -158,15 +158,17 @@ static int spans_json(const struct timeline *timeline, struct json_out *json, co
 
 static void bins_json(const struct timeline *timeline, struct json_out *json) {
     static const char *const key[2] = {"read_bytes", "write_bytes"};
+    bool is_known = timeline->source != TIMELINE_NOTHING;
     key_object(json, "bins");
     json_members(json, m_double("seconds", (double)(timeline->to_ns - timeline->from_ns) / 1e9 / TIMELINE_BINS),
-                 m_number("count", TIMELINE_BINS));
+                 m_number("count", is_known ? TIMELINE_BINS : 0));
     for (unsigned i = 0; i < 2; i++) {
         key_array(json, key[i]);
-        for (size_t bin = 0; bin < TIMELINE_BINS; bin++) json_unsigned(json, (uint64_t)(timeline->bytes[i][bin] + 0.5));
+        for (size_t bin = 0; is_known && bin < TIMELINE_BINS; bin++)
+            json_unsigned(json, (uint64_t)(timeline->bytes[i][bin] + 0.5));
         json_close(json);
     }
-    if (!timeline->from_index) { // which does not know them
+    if (timeline->source == TIMELINE_EVENTS) { // others do not know them
         key_array(json, "other_calls");
         for (size_t bin = 0; bin < TIMELINE_BINS; bin++) json_unsigned(json, (uint64_t)timeline->others[bin]);
         json_close(json);
@@ -175,6 +177,7 @@ static void bins_json(const struct timeline *timeline, struct json_out *json) {
 }
 
 int timeline_json(struct timeline *timeline, struct json_out *json, size_t most, size_t name_bytes) {
+    static const char *const sources[TIMELINE_SOURCES] = {"events", "index", "heat map", NULL};
     uint32_t *place = calloc(timeline->rows + 1, sizeof *place);
     RETURN_IF(!place, -ENOMEM);
     json_object(json);
@@ -187,7 +190,7 @@ int timeline_json(struct timeline *timeline, struct json_out *json, size_t most,
         json_text(json, class == CLASS_NONE ? "none" : call_class_name(class));
     json_close(json);
     if (!code) code = spans_json(timeline, json, place, most, name_bytes);
-    key_text(json, "source", timeline->from_index ? "index" : "events");
+    key_text(json, "source", sources[timeline->source]);
     json_close(json);
     free(place);
     return code;

@@ -319,7 +319,8 @@ static void write_damage(struct json_out *json, const struct summary *summary) {
                  m_bool("header_damaged", health->header_damaged), m_number("bytes_skipped", health->bytes_skipped),
                  m_number("blocks_damaged", health->blocks_damaged), m_number("events_damaged", health->events_damaged),
                  m_number("below_damaged", health->below_damaged), m_number("records_damaged", health->records_damaged),
-                 m_number("spill_bytes_damaged", summary->spill_damaged_bytes));
+                 m_number("spill_bytes_damaged", summary->spill_damaged_bytes),
+                 m_bool("import_damaged", summary->origin_damaged));
     json_close(json);
 }
 

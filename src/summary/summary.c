@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "log/import.h"
 
 static int add_user(struct summary *summary, struct summary_file *file, const struct log_process *process) {
     uint32_t number = (uint32_t)log_file_index(summary->log, file->file);
@@ -100,12 +101,13 @@ static void gather_losses(struct summary *summary) {
         const struct log_loss *loss = log_loss_at(summary->log, i);
         if (loss_is_of_events(loss->reason)) summary->lost_events += loss->count;
         if (loss->reason == LOSS_DAMAGED) summary->spill_damaged_bytes += loss->bytes;
+        if (loss->reason == LOSS_DAMAGED && log_import(summary->log)) summary->origin_damaged = true;
     }
     summary->lost_events += health->events_damaged;
     summary->may_lack_events =
         health->truncated || health->bytes_skipped || health->records_damaged || summary->spill_damaged_bytes;
-    summary->is_damaged =
-        summary->may_lack_events || health->index_missing || health->header_damaged || health->blocks_damaged;
+    summary->is_damaged = summary->may_lack_events || summary->origin_damaged || health->index_missing ||
+                          health->header_damaged || health->blocks_damaged;
 }
 
 static int gather_job(struct summary *summary) {

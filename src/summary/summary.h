@@ -121,6 +121,7 @@ struct summary {
     uint64_t lost_events;
     uint64_t spill_damaged_bytes; // of the spill files that the log was made from
     bool may_lack_events;         // damage may hide events that cannot be counted
+    bool origin_damaged;          // the log of another program that it was made from
     bool is_damaged;              // something in the log or in its spill files cannot be read
     const char *mpi;              // or NULL
     uint64_t nprocs;

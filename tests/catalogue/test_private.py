@@ -121,10 +121,10 @@ class Private(CatalogueCase):
         os.chmod(self.db, 0o644)
         conf = self.path('site.conf')
 
-        def seen(*options, group=None):
+        def seen(*options, verb='jobs', group=None):
             with open(conf, 'w', encoding='ascii') as file:
                 file.write(f'support_group = {group}\n' if group else '')
-            done = harness.run('setpriv', f'--reuid={user}', '--regid=65534', '--clear-groups', harness.IOSEER, 'jobs', '--db', self.db,
+            done = harness.run('setpriv', f'--reuid={user}', '--regid=65534', '--clear-groups', harness.IOSEER, verb, '--db', self.db,
                                *options, env=dict(os.environ, IOSEER_CONF=conf, HOME='/nonexistent'))
             if done.returncode in (126, 127):
                 self.skipTest('other users cannot run this build')
@@ -140,6 +140,12 @@ class Private(CatalogueCase):
         self.assertIn(b'Only jobs of nobody are shown', seen().stdout)
         self.assertEqual([group['jobs'] for group in json.loads(seen('--json', '--by', 'user').stdout)['groups']], [3])
         self.assertEqual(seen(group='no-such-group').returncode, 2)
+        os.mkdir(self.path('given'))
+        os.chmod(self.path('given'), 0o777)
+        give = ('--anonymous', '-o', self.path('given/x.db'))
+        self.assertIn(b'it has jobs of other users', seen(*give, verb='export').stderr)
+        self.assertEqual(os.listdir(self.path('given')), [])
+        self.assertEqual(seen(*give, verb='export', group=group).returncode, 0)
         os.chown(self.db, user, -1)
         self.assertEqual(sorted(rows(seen('--json'), 'id')), [1, 2, 3])
 

@@ -12,7 +12,7 @@ sys.path[:0] = [os.path.join(HERE, '..', 'cli'), os.path.join(HERE, '..', 'golde
 import decode as log_format  # noqa: E402
 import encode  # noqa: E402
 from encode import Log, Record  # noqa: E402
-from samples import DATASET, FILE, HEAT, LONELY, MOUNTS, NAMES, OLD, some_record, some_records  # noqa: E402
+from samples import DATASET, FILE, HEAT, LONELY, MOUNTS, NAMELESS, NAMES, OLD, some_record, some_records  # noqa: E402
 from harness import CommandLineTest, main  # noqa: E402
 
 class ImportTest(CommandLineTest):
@@ -207,6 +207,8 @@ class Trace(ImportTest):
         phases = self.json('phases', '--json', path)['phases']
         self.assertEqual(sum(phase['weight'] for phase in phases), 4 * ((1 << 20) + 4096 + 100 + 10))
         self.expect(0, 'model', path, '-o', self.path('app.model'))
+        self.assertIn('no ticks, no opens and other metadata calls', self.expect(0, 'phases', path).stderr.decode())
+        self.assertEqual(self.expect(0, 'phases', '--quiet', path).stderr, b'')
         self.expect(0, 'report', path, '-o', self.path('app.html'))
         said = self.json('report', '--json', path)['summary']['not_captured']
         self.assertIn('no communication', ' '.join(said))
@@ -251,8 +253,13 @@ class Info(ImportTest):
             self.assertEqual((rank['io'], rank['communication'], rank['rest'], rank['run']), (None, None, None, 12.5))
 
     def test_old_logs_have_whole_seconds(self):
-        job = self.json('info', '--json', self.save(Log([], '3.21')))['job']
+        path = self.save(Log([], '3.21'))
+        job = self.json('info', '--json', path)['job']
         self.assertEqual((job['start'], job['end']), (1500000000.0, 1500000013.0))
+        self.expect(0, 'export', '--format', 'darshan', path, '-o', self.path('new'))
+        text = self.expect(0, 'stats', '--darshan', self.path('new')).stdout
+        self.assertIn(b'# end_time: 1500000012\n', text)
+        self.assertIn(b'# run time: 13.0000\n', text)
 
     def test_ranks_with_records_of_their_own(self):
         """Without shared records, what each rank did is known."""
@@ -316,6 +323,44 @@ class Info(ImportTest):
             self.assertRegex(text, r'APMPI +1 +-  skipped')
 
 
+class Unknown(ImportTest):
+    """What a log without a trace does not tell is not shown as nothing."""
+
+    def text_and_page(self, log):
+        path = self.save(log)
+        text = self.expect(0, 'report', path).stdout.decode()
+        self.assertIn('Not known: findings come from a trace', text)
+        return text, self.json('report', '--json', path)['timeline']
+
+    def test_heat_maps(self):
+        records = [Record('HEATMAP', HEAT, rank, [], [5.0], writes=[0, 0, 3 << 20], reads=[1 << 20, 0, 0]) for rank in range(4)]
+        records.append(Record('HEATMAP', NAMELESS, 0, [], [5.0], writes=[9, 9, 9], reads=[9, 9, 9]))
+        text, timeline = self.text_and_page(Log(records, names={**NAMES, NAMELESS: b'heatmap:MPIIO'}))
+        bins = timeline['bins']
+        self.assertEqual((timeline['source'], bins['count'], 'other_calls' in bins), ('heat map', 800, False))
+        for key, wanted, begin, end in (('read_bytes', 4 << 20, 0, 5), ('write_bytes', 12 << 20, 10, 12.5)):
+            self.assertAlmostEqual(sum(bins[key]) / wanted, 1, 3)
+            outside = [moved for i, moved in enumerate(bins[key]) if not begin <= (i + 0.5) * bins['seconds'] <= end]
+            self.assertEqual(sum(outside), 0)
+        self.assertIn('Bytes over time', text)
+        self.assertNotIn('calls/s', text)
+
+    def test_counters_only(self):
+        text, timeline = self.text_and_page(Log([some_record('POSIX', 4, FILE, -1, random.Random(18))], names=NAMES))
+        self.assertEqual((timeline['source'], timeline['bins']['count']), (None, 0))
+        self.assertNotIn('over time', text)
+
+    def test_jobs(self):
+        records = {'shared': Record('POSIX', FILE, -1, [1] * 69, [0.1] * 17), 'one': Record('POSIX', FILE, 0, [1] * 69, [0.1] * 17),
+                   'mpi': Record('MPI-IO', FILE, 0, [1] * 51, [0.1] * 17)}
+        for name, record in records.items():
+            self.save(Log([record], names=NAMES, processes=4 if name == 'shared' else 1), name + '.darshan')
+        self.expect(0, 'index', self.folder, '--db', self.path('db'))
+        jobs = self.json('jobs', '--json', '--db', self.path('db'))['jobs']
+        told = {os.path.basename(job['log']).split('.')[0]: (job['mpi'], job['io_seconds_max'] is None) for job in jobs}
+        self.assertEqual(told, {'shared': (True, True), 'one': (False, False), 'mpi': (True, False)})
+
+
 class Damage(ImportTest):
     def test_cut_and_changed_logs(self):
         """Whatever the bytes are, it is one line or a log."""
@@ -347,8 +392,29 @@ class Damage(ImportTest):
         path = self.save(log_bytes[:at] + log_bytes[at:at + 20] + bytes(length - 20) + log_bytes[at + length:])
         info = self.json('info', '--json', path)
         self.assertEqual(info['import']['modules'][0]['state'], 'damaged')
-        self.assertIn('POSIX of the Darshan log', [loss['text'] for loss in info['losses']])
+        self.assertIn('POSIX of the Darshan log: damaged, not complete', [loss['text'] for loss in info['losses']])
+        self.assertTrue(info['damage']['import_damaged'])
+        for words in (('stats', path), ('import', path, '-o', self.path('kept'))):
+            said = self.expect(0, *words).stderr.decode()
+            self.assertIn('not all of it could be read: POSIX of the Darshan log', said)
+        self.expect(0, 'index', self.folder, '--db', self.path('db'))
+        jobs = self.json('jobs', '--json', '--db', self.path('db'))['jobs']
+        self.assertEqual([job['damaged'] for job in jobs], [True])
         self.assertEqual(self.parsed(path), [line for line in log.lines() if not line.startswith('POSIX')])
+
+    def test_the_end_is_missing(self):
+        """What lies behind the end of the file is not taken for empty."""
+        for codec in encode.CODECS:
+            for order in '<>':
+                whole = Log(some_records('3.41', random.Random(17)), order=order, codec=codec, names=NAMES).bytes()
+                places = [struct.unpack_from(order + 'QQ', whole, 48 + 16 * slot) for slot in range(64)]
+                ends = sorted(at + length for at, length in places if length)
+                for size in [*ends[:-1], *(end - 1 for end in ends)]:
+                    info = self.json('info', '--json', self.save(whole[:size]))
+                    states = {module['name']: module['state'] for module in info['import']['modules']}
+                    cut = {name for name, (slot, *_) in encode.MODULES.items() if places[slot][1] and sum(places[slot]) > size}
+                    self.assertEqual({name for name, state in states.items() if state == 'damaged'}, cut, (codec, size))
+                    self.assertTrue(info['damage']['import_damaged'])
 
     def test_numbers_out_of_range(self):
         numbers = [-(1 << 63), (1 << 63) - 1] * 34 + [-7]

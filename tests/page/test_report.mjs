@@ -1,8 +1,11 @@
 // The report of every example: its page says what the other verbs say.
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import {
     assert,
     drawAll,
     examples,
+    folder,
     ioseer,
     json,
     open,
@@ -11,6 +14,7 @@ import {
     recordLibrary,
     report,
     runTests,
+    source,
     test,
     texts,
     withoutWebGL,
@@ -289,6 +293,29 @@ for (const name of Object.keys(examples)) {
         return null;
     });
 }
+
+// What the log does not tell is said, and not shown as nothing.
+test('logs of Darshan without a trace', async () => {
+    execFileSync('python3', [join(source, 'tests', 'page', 'darshan_logs.py'), folder]);
+    for (const [name, timeline] of [
+        ['counters', 'Not known: moments come from a trace'],
+        ['heat', 'At most 819.2 KiB/s were read and 4.8 MiB/s written'],
+    ]) {
+        const page = await open(report(join(folder, `${name}.ioseer`)), {}, withoutWebGL);
+        await drawAll(page);
+        await checkWords(page);
+        const all = (await page.evaluate(() => document.body.innerText)).replaceAll('\u00a0', ' ');
+        for (const what of ['findings', 'phases', 'the times of layers'])
+            assert.ok(all.includes(`Not known: ${what} come from a trace`), what);
+        assert.ok(all.includes(timeline), all);
+        assert.ok(all.includes('mean of 4 ranks'));
+        for (const wrong of ['No bytes were moved', 'No calls', 'No I/O', 'Nothing stands out', 'No process spent'])
+            assert.ok(!all.includes(wrong), wrong);
+        assert.deepEqual(page.complaints, []);
+        await page.close();
+    }
+    return null;
+});
 
 // The cells of a table's rows, each as one text.
 const rowsOf = (page, caption) =>

@@ -218,10 +218,13 @@ function buildHeat({ heat }, names) {
     };
 }
 
-function heatMessage({ heat }, names) {
+function heatMessage({ heat, seconds: spent }, names) {
     const groups = heat.seconds.length;
     const used = heat.seconds.filter((value) => value > 0).length;
-    if (used === 0) return 'No process spent time on it.';
+    if (used === 0)
+        return spent.read + spent.write + spent.meta > 0
+            ? 'Which processes spent how much time on it is not known: the log has sums over all of them.'
+            : 'No process spent time on it.';
     const most = heat.seconds.indexOf(Math.max(...heat.seconds));
     if (used === 1) return `Only ${groupName(heat, most, names)} used it: ${seconds(heat.seconds[most])}.`;
     const mean = heat.seconds.reduce((sum, value) => sum + value, 0) / groups;

@@ -1,6 +1,7 @@
 // The findings, the most severe first.
 import { bar, button, h, section } from './dom.mjs';
 import { commandWords, count, percent, prose, ranges, seconds, shorten, unbroken } from './format.mjs';
+import { lacksTrace, needsTrace } from './names.mjs';
 import { statementOf } from './statements.mjs';
 
 const severities = { high: 'High', medium: 'Medium', low: 'Low' };
@@ -105,7 +106,7 @@ export function findingsSection(document, shared) {
         return section(
             'findings',
             'Findings',
-            h('p', { class: 'quiet' }, 'Nothing stands out: no known pattern costs time here.'),
+            h('p', { class: 'quiet' }, lacksTrace(document) ? needsTrace('findings') : 'Nothing stands out: no known pattern costs time here.'),
         );
     }
     const cards = findings.map((finding, index) => card(finding, index, shared));

@@ -1,7 +1,7 @@
 // The job: how it was run, its processes, what was lost.
 import { axis, figure, legend, timeScale, tip, tooltip } from './chart.mjs';
 import { h, section } from './dom.mjs';
-import { bytes, commandLine, commandWords, count, percent, plural, seconds } from './format.mjs';
+import { bytes, commandLine, commandWords, count, percent, plural, seconds, unknown } from './format.mjs';
 import { facts, table } from './table.mjs';
 import { colour, seriesColour } from './theme.mjs';
 
@@ -48,6 +48,8 @@ function buildTimes(ranks) {
 
 function timesFigure(ranks) {
     if (!ranks?.length) return null;
+    if (ranks.some(({ io, communication }) => io === null || communication === null))
+        return [h('h3', {}, 'Time of each rank'), h('p', { class: 'quiet' }, 'Not known: the log does not say how long ranks communicated.')];
     const sum = (key) => ranks.reduce((total, rank) => total + rank[key], 0);
     const share = (key) => percent(sum('run') > 0 ? sum(key) / sum('run') : 0);
     return figure({
@@ -61,7 +63,13 @@ function timesFigure(ranks) {
     }).element;
 }
 
-function jobFacts(job) {
+// Darshan's logs are read by ioseer, and recorded by Darshan.
+function recorder({ job, import: origin }) {
+    return origin ? `${origin.program}, in version ${origin.version} of its format` : `ioseer ${job.version}`;
+}
+
+function jobFacts(info) {
+    const { job } = info;
     return facts([
         ['Command', h('code', {}, commandWords(commandLine(job.command)))],
         ['Directory', job.cwd && h('code', {}, job.cwd)],
@@ -72,7 +80,7 @@ function jobFacts(job) {
         ['Ranks', job.mpi ? count(job.nprocs) : null],
         ['Job', job.id],
         ['Exit status', job.exit_status === null ? 'not known' : String(job.exit_status)],
-        ['Recorded by', `ioseer ${job.version}`],
+        ['Recorded by', recorder(info)],
     ]);
 }
 
@@ -94,8 +102,10 @@ function coverageTable({ coverage }) {
         h(
             'p',
             {},
-            `Of the bytes that the recorder should see, this log has ${percent(coverage.read)} of those read and ` +
-                `${percent(coverage.write)} of those written.`,
+            coverage.read === null && coverage.write === null
+                ? 'How many bytes the recorder should have seen is not known.'
+                : `Of the bytes that the recorder should see, this log has ${percent(coverage.read)} of those read and ` +
+                      `${percent(coverage.write)} of those written.`,
         ),
         table(
             [
@@ -177,7 +187,7 @@ function processTable(processes) {
                     value: ({ program }) => program,
                 },
                 ...(hasRanks ? [number('Rank', 'rank', (rank) => (rank === null ? '' : String(rank)))] : []),
-                number('PID', 'pid', String),
+                number('PID', 'pid', (pid) => (pid === null ? unknown : String(pid))),
                 number('Run time', 'run_time', seconds),
                 number('In I/O', 'io_time', seconds),
                 number('Of its run time', 'share', percent),
@@ -322,7 +332,7 @@ export function jobSection(document) {
     return section(
         'job',
         'Job, environment, losses',
-        jobFacts(job.job),
+        jobFacts(job),
         timesFigure(job.ranks),
         lossesOf(job),
         coverageTable(job),

@@ -2,6 +2,7 @@
 import { axis, figure, legend, timeScale, tip, tooltip } from './chart.mjs';
 import { button, choice, h, printable, replace, section, select } from './dom.mjs';
 import { baseName, bytes, capital, count, percent, plural, seconds, shorten, times, unbroken } from './format.mjs';
+import { lacksTrace, needsTrace } from './names.mjs';
 import { table } from './table.mjs';
 import { layerColour } from './theme.mjs';
 
@@ -364,7 +365,7 @@ export function layersSection(document, shared) {
     const { layers } = document;
     const { names } = shared;
     if (!layers || layers.ranks.length === 0)
-        return section('layers', 'Layers', h('p', { class: 'quiet' }, 'No calls.'));
+        return section('layers', 'Layers', h('p', { class: 'quiet' }, lacksTrace(document) ? needsTrace('the times of layers') : 'No calls.'));
     return section(
         'layers',
         'Layers',

@@ -1,6 +1,10 @@
 // One name for one process in all sections: its rank, or without MPI its program and PID.
 import { baseName } from './format.mjs';
 
+// A log that another program made may have counters only.
+export const lacksTrace = ({ job }) => Boolean(job.import && !job.import.trace);
+export const needsTrace = (what) => `Not known: ${what} come from a trace, and this log has none.`;
+
 export function processNames(document) {
     const { processes, job } = document;
     const programs = new Map((job.busiest ?? []).map(({ pid, program }) => [pid, baseName(program)]));

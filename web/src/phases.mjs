@@ -1,6 +1,7 @@
 // The phases of the program's I/O: a table, and their space of tick, process and offset (space.mjs).
 import { button, h, section, swatch } from './dom.mjs';
 import { baseName, bytes, capital, count, percent, plural, rate, seconds, shorten, unbroken } from './format.mjs';
+import { lacksTrace, needsTrace } from './names.mjs';
 import { spaceFigures } from './space.mjs';
 import { phaseSeriesIndex } from './theme.mjs';
 
@@ -250,7 +251,8 @@ function legendOf({ phases }) {
 export function phasesSection(document, { actions, names }) {
     const { phases } = document;
     if (!phases || phases.phases.length === 0) {
-        const why = phases ? 'No I/O, so no phases.' : 'The log is too large to look for phases here.';
+        const none = lacksTrace(document) ? needsTrace('phases') : 'No I/O, so no phases.';
+        const why = phases ? none : 'The log is too large to look for phases here.';
         return section('phases', 'Phases', h('p', { class: 'quiet' }, why));
     }
     const indexOf = phaseSeriesIndex(phases);

@@ -19,8 +19,9 @@ export function number(id, value, name, detail, parts) {
     );
 }
 
-function whoseTime({ job }, { processes }) {
-    if (job.mpi) return `; mean of ${plural(processes, 'rank')}`;
+// Darshan's logs do not name the MPI, and have ranks.
+function whoseTime({ job, import: origin }, { processes }) {
+    if (job.mpi || (origin && processes > 1)) return `; mean of ${plural(processes, 'rank')}`;
     return processes > 1 ? `; with any of ${plural(processes, 'process', 'processes')} in I/O` : '';
 }
 

@@ -2,6 +2,7 @@
 import { axis, byteScale, clipRectByRect, figure, timeScale, tip, tooltip } from './chart.mjs';
 import { button, h, printable, replace, section, swatch } from './dom.mjs';
 import { baseName, bytes, capital, count, percent, plural, rate, seconds, shorten, unbroken } from './format.mjs';
+import { needsTrace } from './names.mjs';
 import { table } from './table.mjs';
 import { classColour, colour, phaseColours } from './theme.mjs';
 import { followKeys, followMouse, Window } from './window.mjs';
@@ -26,7 +27,8 @@ function layOut(timeline, phaseRows, devices, width) {
         top += height + gap;
     };
     if (phaseRows > 0) add('phases', phaseRows * 18, 8);
-    add('lanes', Math.round(lanes * laneHeight), 48);
+    if (timeline.source === 'heat map') top += 24; // for the title of the first row
+    else add('lanes', Math.round(lanes * laneHeight), 48);
     add('bandwidth', 96, 32);
     if (othersMost(timeline) > 0) add('others', 40, 32);
     for (const device of devices) add('device', 56, 32, device);
@@ -262,8 +264,14 @@ function message(timeline, phases) {
         if (moved > bins.read_bytes[peak] + bins.write_bytes[peak]) peak = index;
     }
     const shown = phases?.phases.length ? `, ${plural(phases.phases.length, 'phase')}` : '';
-    const scene = `${lanesInWords(lanes)} over ${seconds(timeline.to - timeline.from)}${shown}.`;
+    const isHeatMap = timeline.source === 'heat map';
+    const who = isHeatMap ? "All processes, by Darshan's heat maps," : lanesInWords(lanes);
+    const scene = `${who} over ${seconds(timeline.to - timeline.from)}${shown}.`;
     if (total === 0) return `${scene} No bytes were moved.`;
+    if (isHeatMap) {
+        const most = (moved) => rate(Math.max(...moved) / bins.seconds);
+        return `${scene} At most ${most(bins.read_bytes)} were read and ${most(bins.write_bytes)} written.`;
+    }
     const when = seconds(timeline.from + peak * bins.seconds);
     const [read, written] = [bins.read_bytes, bins.write_bytes].map((moved) => rate(moved[peak] / bins.seconds));
     return (
@@ -359,6 +367,7 @@ function longestIn(timeline, view) {
 export function timelineSection(document, { server, actions, names }) {
     let { timeline } = document;
     const whole = timeline;
+    if (!whole.source) return section('timeline', 'Timeline', h('p', { class: 'quiet' }, needsTrace('moments')));
     const devices = busiest(document.devices ?? []);
     const { placed, rows: phaseRows } = placePhases(document.phases);
     let layout = layOut(timeline, phaseRows, devices, 1000);
@@ -434,7 +443,7 @@ export function timelineSection(document, { server, actions, names }) {
                 ...(phaseRows > 0
                     ? [phaseSeries(placed, phaseRows, phaseColours(document.phases), at('phases'))]
                     : []),
-                ...spanSeries(timeline, lanesAt),
+                ...(lanesAt < 0 ? [] : spanSeries(timeline, lanesAt)),
                 ...bandwidthSeries(timeline, at('bandwidth')),
                 ...(at('others') < 0 || !timeline.bins.other_calls ? [] : [othersSeries(timeline, at('others'))]),
                 ...layout.rows.flatMap(({ device }, index) => (device ? deviceSeries(device, index) : [])),
@@ -512,8 +521,8 @@ export function timelineSection(document, { server, actions, names }) {
         const calls = longestIn(timeline, view);
         const text =
             `Showing ${seconds(view.from)} to ${seconds(view.to)} of ${seconds(whole.to)}.` +
-            (timeline.complete ? '' : ' Short calls are drawn together; the number of calls is in their tip.') +
-            (calls.length > 0 || server ? '' : ' All calls in view are drawn together; "ioseer view" shows each of them.');
+            (timeline.complete || timeline.source === 'heat map' ? '' : ' Short calls are drawn together; the number of calls is in their tip.') +
+            (calls.length > 0 || server || timeline.source === 'heat map' ? '' : ' All calls in view are drawn together; "ioseer view" shows each of them.');
         replace(shown, unbroken(text));
         longest.element.hidden = calls.length === 0;
         longest.update(calls);
@@ -547,7 +556,7 @@ export function timelineSection(document, { server, actions, names }) {
     );
     const chart = figure({
         id: 'timeline',
-        title: 'Calls over time',
+        title: whole.source === 'heat map' ? 'Bytes over time' : 'Calls over time',
         message: message(whole, document.phases),
         height: layout.height,
         build,
