@@ -42,6 +42,36 @@ struct system_messages {
     double bandwidth; // bytes per second
 };
 
+// A line through the times of messages, or of parts of a call, over their bytes.
+struct system_line {
+    double start;    // seconds of one, however small
+    double per_byte; // seconds
+};
+
+// What the parts of a collective call cost besides the storage, measured with files in memory. A call of all ranks
+// moves pieces, in rounds of one buffer.
+struct system_collective {
+    double per_call;  // seconds: ranks agree on who wants what
+    double per_round; // ranks meet once for each buffer of the aggregators
+    double per_byte;  // of what is exchanged and copied, all ranks together, one aggregator
+    double per_piece; // contiguous piece of one rank's data in the file
+    double error;     // mean error of the fit, as a fraction
+};
+
+// MPI-IO with `np` processes, on this machine and storage.
+struct system_mpiio {
+    char name[STORAGE_TEXT]; // of MPI; empty: none
+    char library[16];        // romio or ompio
+    uint32_t np, nodes;
+    struct system_line within, between; // messages between two ranks of one node, and of two nodes; all 0: not measured
+    double sequential[2];               // bytes per second of large requests in order, reading and writing
+    double random[2];                   // the same of requests of `random_size` in random order
+    uint64_t random_size;
+    struct system_collective collective[2]; // reading, writing
+    double per_piece[2]; // of an independent call: seconds of each contiguous piece of a file view, without the storage
+    double per_call[2];  // and of each call
+};
+
 // A server of a parallel file system, by its own profile.
 struct system_node {
     char name[2 * STORAGE_TEXT]; // HOST:DIRECTORY
@@ -55,6 +85,8 @@ struct system {
     size_t points;
     struct system_metadata metadata;
     struct system_messages messages;
+    struct system_mpiio *mpiio; // by np
+    size_t mpiios;
     double peak_read, peak_write;
     struct system_node
         *node; // if there are any, the system's peaks are the sums of theirs, else those of its own points
