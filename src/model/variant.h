@@ -41,7 +41,8 @@ void variant_text(const struct variant *variant, char out[VARIANT_TEXT_BYTES]); 
 int variant_parse(struct variant *variant, const char *text); // ERR_USAGE, and leaves *variant as it was
 
 // Whether the program can do its I/O in this way, all of it or the phases that are moved by MPI-IO; `why` (NULL if it
-// can) is a text that needs no free, such as "ranks make different numbers of calls".
+// can) is a text that needs no free, such as "ranks make different numbers of calls". With `np` the model is scaled to
+// it already.
 int variant_check(const struct variant *variant, const struct model *model, uint32_t program, const char **why);
 // The same of the phases of a list (model/phase_list.h).
 int variant_check_phases(const struct variant *variant, const struct model *model, uint32_t program, const char *phases,

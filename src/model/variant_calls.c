@@ -15,6 +15,9 @@
 struct finding {
     struct variant_files *files;
     uint32_t rank;
+    struct model_step last; // whose places these are
+    int64_t member;
+    uint32_t file, group;
 };
 
 static bool is_user(const struct variant_file *file, uint32_t rank) {
@@ -38,16 +41,7 @@ static uint64_t group_key(const struct model_step *step) {
 }
 
 // The ranks come one after the other.
-static int note_group(struct variant_files *files, const struct model_step *step, uint32_t rank) {
-    int64_t size = step->op->at[AT_SIZE];
-    uint32_t place = lookup_find(&files->group_of, group_key(step));
-    if (place == LOOKUP_NONE) {
-        struct variant_group first = {.ranks = 1, .last = rank, .size = size};
-        place = (uint32_t)files->groups;
-        FORWARD(array_push(files->group, files->groups, first));
-        FORWARD(lookup_set(&files->group_of, group_key(step), place));
-    }
-    struct variant_group *group = &files->group[place];
+static void count_in_group(struct variant_group *group, const struct model_step *step, uint32_t rank) {
     if (group->last != rank) {
         if (group->ranks == 1) group->count = group->current;
         group->differs |= group->current != group->count;
@@ -56,26 +50,46 @@ static int note_group(struct variant_files *files, const struct model_step *step
         group->ranks++;
     }
     group->current++;
-    group->sizes_differ |= size != group->size;
-    return 0;
+    group->sizes_differ |= step->op->at[AT_SIZE] != group->size;
+}
+
+static int find_group(struct finding *f, const struct model_step *step) {
+    struct variant_files *files = f->files;
+    uint64_t key = group_key(step);
+    f->group = lookup_find(&files->group_of, key);
+    if (f->group != LOOKUP_NONE) return 0;
+    struct variant_group first = {.ranks = 1, .last = f->rank, .size = step->op->at[AT_SIZE]};
+    f->group = (uint32_t)files->groups;
+    FORWARD(array_push(files->group, files->groups, first));
+    return lookup_set(&files->group_of, key, f->group);
+}
+
+static int find_file(struct finding *f, const struct model_step *step) {
+    struct variant_files *files = f->files;
+    uint32_t set = step->kind->set, member = (uint32_t)step->op->at[AT_MEMBER];
+    f->file = lookup_find(&files->of, lookup_pair(set, member));
+    if (f->file != LOOKUP_NONE) return 0;
+    struct variant_file file = {set, member, 1, f->rank, NULL, false};
+    f->file = (uint32_t)files->count;
+    FORWARD(array_push(files->file, files->count, file));
+    return lookup_set(&files->of, lookup_pair(set, member), f->file);
 }
 
 static int note_use(const struct model_step *step, void *context) {
     struct finding *f = context;
-    struct variant_files *files = f->files;
     const struct op_kind *kind = step->kind;
+    int64_t member = step->op->at[AT_MEMBER];
     if (!op_kind_moves(kind) || kind->set == OP_NO_SET) return 0;
-    uint32_t member = (uint32_t)step->op->at[AT_MEMBER];
-    uint32_t place = lookup_find(&files->of, lookup_pair(kind->set, member));
-    if (place == LOOKUP_NONE) {
-        struct variant_file file = {kind->set, member, 1, f->rank, NULL, false};
-        place = (uint32_t)files->count;
-        FORWARD(array_push(files->file, files->count, file));
-        FORWARD(lookup_set(&files->of, lookup_pair(kind->set, member), place));
+    if (kind != f->last.kind || step->phase != f->last.phase || member != f->member) {
+        FORWARD(find_file(f, step));
+        FORWARD(find_group(f, step));
+        f->last = *step;
+        f->member = member;
     }
-    files->file[place].by_posix |= kind->layer == LAYER_POSIX;
-    FORWARD(note_group(files, step, f->rank));
-    return add_user(&files->file[place], f->rank, files->np);
+    struct variant_file *file = &f->files->file[f->file];
+    file->by_posix |= kind->layer == LAYER_POSIX;
+    count_in_group(&f->files->group[f->group], step, f->rank);
+    return add_user(file, f->rank, f->files->np);
 }
 
 int variant_files_find(struct variant_files *files, const struct model *model, uint32_t program, const char *phases) {
@@ -181,36 +195,38 @@ static uint64_t call_size(const struct variant *variant, uint64_t recorded, uint
 }
 
 // The bytes of the next call, of which one of stream->size is there.
-static uint64_t next_bytes(const struct variant_stream *stream, const struct variant *variant) {
+static uint64_t next_bytes(const struct variant_stream *stream) {
     if (!stream->aligns) return stream->size;
     int64_t end = stream->at + (int64_t)stream->size;
-    return stream->size - (uint64_t)(end % (int64_t)variant->alignment);
+    return stream->size - (uint64_t)(end % (int64_t)stream->variant->alignment);
 }
 
-static int make_call(struct variant_stream *stream, uint64_t bytes, variant_call *call, void *context) {
+static int make_call(struct variant_stream *stream, uint64_t bytes) {
     int64_t at = stream->at;
     stream->at += (int64_t)bytes;
     stream->bytes -= bytes;
-    return call(at, bytes, context);
+    return stream->call(at, bytes, stream->context);
 }
 
-int variant_stream_add(struct variant_stream *stream, const struct variant *variant, const struct op_kind *kind,
-                       int64_t member, int64_t at, uint64_t bytes, uint64_t unit, variant_call *call, void *context) {
+int variant_stream_add(struct variant_stream *stream, const struct op_kind *kind, int64_t member, int64_t at,
+                       uint64_t bytes, uint64_t unit) {
+    const struct variant *variant = stream->variant;
     if (!stream->kind) {
-        bool aligns = variant->alignment && !unit;
-        uint64_t size = call_size(variant, bytes, aligns ? variant->alignment : unit ? unit : 1, aligns);
-        *stream = (struct variant_stream){.kind = kind, .member = member, .at = at, .size = size, .aligns = aligns};
+        stream->kind = kind;
+        stream->member = member;
+        stream->at = at;
+        stream->bytes = 0;
+        stream->aligns = variant->alignment && !unit;
+        stream->size = call_size(variant, bytes, stream->aligns ? variant->alignment : unit ? unit : 1, stream->aligns);
     }
     stream->bytes += bytes;
-    while (stream->bytes >= stream->size) FORWARD(make_call(stream, next_bytes(stream, variant), call, context));
+    while (stream->bytes >= stream->size) FORWARD(make_call(stream, next_bytes(stream)));
     return 0;
 }
 
-int variant_stream_end(struct variant_stream *stream, const struct variant *variant, variant_call *call,
-                       void *context) {
+int variant_stream_end(struct variant_stream *stream) {
     while (stream->kind && stream->bytes) {
-        uint64_t bytes = stream->bytes < stream->size ? stream->bytes : next_bytes(stream, variant);
-        FORWARD(make_call(stream, bytes, call, context));
+        FORWARD(make_call(stream, stream->bytes < stream->size ? stream->bytes : next_bytes(stream)));
     }
     stream->kind = NULL;
     return 0;

@@ -60,8 +60,15 @@ bool variant_changes_calls(const struct variant *variant);
 
 // --- of which size
 
-// Transfers of a thread that follow each other without a gap, of which calls of another size are made.
+// Makes a call.
+typedef int variant_call(int64_t at, uint64_t bytes, void *context);
+
+// Transfers of a thread that follow each other without a gap, of which calls of another size are made. Set the first
+// three.
 struct variant_stream {
+    const struct variant *variant;
+    variant_call *call;
+    void *context;
     const struct op_kind *kind; // NULL: there are none
     int64_t member;
     int64_t at;     // where those begin that are not done: in the view if there is one, else in the file
@@ -70,9 +77,6 @@ struct variant_stream {
     bool aligns;    // all calls but the first begin at multiples of the alignment, and `size` is one
 };
 
-// Makes a call.
-typedef int variant_call(int64_t at, uint64_t bytes, void *context);
-
 // Whether calls of another size are made of the transfer. Collective ones stay as they are where the ranks have
 // different sizes: they would need different numbers of calls.
 bool variant_resizes(const struct variant *variant, const struct variant_files *files, const struct model_step *step);
@@ -80,9 +84,9 @@ bool variant_resizes(const struct variant *variant, const struct variant_files *
 bool variant_stream_joins(const struct variant_stream *stream, const struct op_kind *kind, int64_t member, int64_t at);
 // Adds a transfer that joins the stream, or begins one that is empty, and makes the calls that are complete.
 // `unit`: bytes of the elementary type of the view that `at` is in; 0: `at` is in the file.
-int variant_stream_add(struct variant_stream *stream, const struct variant *variant, const struct op_kind *kind,
-                       int64_t member, int64_t at, uint64_t bytes, uint64_t unit, variant_call *call, void *context);
+int variant_stream_add(struct variant_stream *stream, const struct op_kind *kind, int64_t member, int64_t at,
+                       uint64_t bytes, uint64_t unit);
 // Makes the calls that are left, and empties the stream.
-int variant_stream_end(struct variant_stream *stream, const struct variant *variant, variant_call *call, void *context);
+int variant_stream_end(struct variant_stream *stream);
 // Whether an operation may come between two transfers of a stream: one that only moves the position in a file.
 bool variant_stream_lets_pass(const struct op_kind *kind);

@@ -49,7 +49,7 @@ struct checking {
     const struct model *model;
     uint32_t program, np;
     const char *phases;
-    struct variant_files files;
+    const struct variant_files *files;
     struct meeting *meeting;
     size_t meetings;
     struct lookup meeting_of; // hash -> place
@@ -124,7 +124,7 @@ static uint32_t closes_of(const struct checking *c, const struct model_step *ste
 // A call that the ranks of a file make together. If they opened or closed it a different number of times, they do not
 // mean the same file.
 static int meet_at_file(struct checking *c, const struct model_step *step) {
-    const struct variant_file *file = variant_file_of(&c->files, step->kind->set, (uint32_t)step->op->at[AT_MEMBER]);
+    const struct variant_file *file = variant_file_of(c->files, step->kind->set, (uint32_t)step->op->at[AT_MEMBER]);
     uint64_t key = hash_add(handle_key(step), (uint64_t)step->kind->class << 8 | step->kind->layer);
     if (step->kind->layer == LAYER_POSIX) return add_meeting(c, hash_add(key, closes_of(c, step)), file->users, 1);
     const struct handle *handle = handle_of(c, step);
@@ -138,15 +138,13 @@ static int meet_for_call(int64_t at, uint64_t bytes, void *context) {
     return meet_at_file(c, &c->rank[c->at].held);
 }
 
-static int end_stream(struct checking *c) {
-    return variant_stream_end(&c->rank[c->at].stream, c->variant, meet_for_call, c);
-}
+static int end_stream(struct checking *c) { return variant_stream_end(&c->rank[c->at].stream); }
 
 static int note_transfer(struct checking *c, const struct model_step *step) {
     struct rank *rank = &c->rank[c->at];
-    enum variant_way way = variant_way(c->variant, &c->files, step);
+    enum variant_way way = variant_way(c->variant, c->files, step);
     int64_t at = step->op->at[step->kind->has_view ? AT_SECOND : AT_OFFSET], member = step->op->at[AT_MEMBER];
-    bool resizes = variant_resizes(c->variant, &c->files, step);
+    bool resizes = variant_resizes(c->variant, c->files, step);
     if (!resizes || !variant_stream_joins(&rank->stream, step->kind, member, at)) FORWARD(end_stream(c));
     bool meets = way == WAY_COLLECTIVE || (way == WAY_RECORDED && step->kind->collective);
     c->collective |= meets;
@@ -155,15 +153,18 @@ static int note_transfer(struct checking *c, const struct model_step *step) {
     if (!resizes) return meet_at_file(c, step);
     const struct handle *handle = step->kind->has_view ? handle_of(c, step) : NULL;
     rank->held = *step;
-    return variant_stream_add(&rank->stream, c->variant, step->kind, member, at, (uint64_t)step->op->at[AT_SIZE],
-                              handle ? handle->etype_bytes : step->kind->has_view, meet_for_call, c);
+    rank->stream.variant = c->variant;
+    rank->stream.call = meet_for_call;
+    rank->stream.context = c;
+    return variant_stream_add(&rank->stream, step->kind, member, at, (uint64_t)step->op->at[AT_SIZE],
+                              handle ? handle->etype_bytes : step->kind->has_view);
 }
 
 static int note_sync(struct checking *c, const struct model_step *step) {
     struct rank *rank = &c->rank[c->at];
     uint64_t times = (uint64_t)step->op->at[AT_SIZE];
     bool is_message = step->kind->sync == SYNC_SEND || step->kind->sync == SYNC_RECEIVE;
-    if (is_message && c->phases) return 0; // the replay does without
+    if (is_message && (c->phases || c->variant->np)) return 0; // the replay does without
     switch (step->kind->sync) {
     case SYNC_SEND: return add_event(rank, SENDS, (uint32_t)step->op->at[AT_MEMBER], times);
     case SYNC_RECEIVE: return add_event(rank, RECEIVES, (uint32_t)step->op->at[AT_MEMBER], times);
@@ -299,18 +300,15 @@ static void checking_free(struct checking *c) {
     free(c->meeting);
     lookup_free(&c->meeting_of);
     lookup_free(&c->messages);
-    variant_files_free(&c->files);
 }
 
 // Whether ranks that are to make calls together come to them in the same order, and whether that is another way at all.
-static int come_together(const struct variant *variant, const struct model *model, uint32_t program, const char *phases,
-                         const char **why) {
-    struct checking c = {.variant = variant, .model = model, .program = program, .phases = phases};
+static int come_together(struct checking c, const char **why) {
+    const struct variant *variant = c.variant;
     bool wants_size = variant->request || variant->request_factor > 0 || variant->alignment;
-    c.np = model->program[program].np;
+    c.np = c.model->program[c.program].np;
     c.rank = calloc(c.np + 1, sizeof *c.rank);
-    int code = c.rank ? variant_files_find(&c.files, model, program, phases) : -ENOMEM;
-    if (!code) code = try_all(&c);
+    int code = c.rank ? try_all(&c) : -ENOMEM;
     if (!code || (variant->interface == VARIANT_COLLECTIVE && !c.collective))
         *why = "the ranks make different numbers of calls, or in another order";
     else if (wants_size && !c.resizes)
@@ -328,7 +326,7 @@ struct range {
 struct owning {
     const struct model *model;
     const char *phases;
-    struct variant_files files;
+    const struct variant_files *files;
     struct range *written, *read; // by place of the file
 };
 
@@ -343,40 +341,38 @@ static void widen(struct range *range, const struct op *op) {
 static int note_range(const struct model_step *step, void *context) {
     struct owning *o = context;
     if (!op_kind_moves(step->kind) || step->kind->set == OP_NO_SET) return 0;
-    const struct variant_file *file = variant_file_of(&o->files, step->kind->set, (uint32_t)step->op->at[AT_MEMBER]);
+    const struct variant_file *file = variant_file_of(o->files, step->kind->set, (uint32_t)step->op->at[AT_MEMBER]);
     if (!file) return 0;
-    widen(&(step->kind->class == CLASS_WRITE ? o->written : o->read)[file - o->files.file], step->op);
+    widen(&(step->kind->class == CLASS_WRITE ? o->written : o->read)[file - o->files->file], step->op);
     return 0;
 }
 
 // 1 if what the rank reads lies between what it writes, else 0.
 static int is_own(struct owning *o, uint32_t program, uint32_t rank) {
-    memset(o->written, 0, o->files.count * sizeof *o->written);
-    memset(o->read, 0, o->files.count * sizeof *o->read);
+    memset(o->written, 0, o->files->count * sizeof *o->written);
+    memset(o->read, 0, o->files->count * sizeof *o->read);
     const struct model_program *of = &o->model->program[program];
     uint32_t threads = model_threads(o->model, program);
     for (size_t i = of->first; i < of->end; i++) {
         for (uint32_t thread = 0; thread < threads && phase_list_has(o->phases, i + 1); thread++)
             FORWARD(model_expand_phase(o->model, (uint32_t)i, rank, thread, note_range, o));
     }
-    for (size_t i = 0; i < o->files.count; i++) {
+    for (size_t i = 0; i < o->files->count; i++) {
         const struct range *read = &o->read[i], *written = &o->written[i];
-        if (o->files.file[i].users < 2 || read->high == read->low) continue;
+        if (o->files->file[i].users < 2 || read->high == read->low) continue;
         if (read->low < written->low || read->high > written->high) return 0;
     }
     return 1;
 }
 
-static int are_own(const struct model *model, uint32_t program, const char *phases) {
-    struct owning o = {.model = model, .phases = phases};
-    int code = variant_files_find(&o.files, model, program, phases);
-    o.written = calloc(o.files.count + 1, sizeof *o.written);
-    o.read = calloc(o.files.count + 1, sizeof *o.read);
-    if (!code) code = o.written && o.read ? 1 : -ENOMEM;
+static int are_own(const struct variant_files *files, const struct model *model, uint32_t program, const char *phases) {
+    struct owning o = {.model = model, .phases = phases, .files = files};
+    o.written = calloc(files->count + 1, sizeof *o.written);
+    o.read = calloc(files->count + 1, sizeof *o.read);
+    int code = o.written && o.read ? 1 : -ENOMEM;
     for (uint32_t rank = 0; rank < model->program[program].np && code == 1; rank++) code = is_own(&o, program, rank);
     free(o.written);
     free(o.read);
-    variant_files_free(&o.files);
     return code;
 }
 
@@ -394,13 +390,10 @@ static void note_uses(const struct op_kind *kind, void *context) {
     uses->view |= kind->has_view;
 }
 
-// 1 if one of the files has several ranks.
-static int has_shared(const struct model *model, uint32_t program, const char *phases) {
-    struct variant_files files;
-    int found = variant_files_find(&files, model, program, phases);
-    for (size_t i = 0; i < files.count && !found; i++) found = files.file[i].users > 1;
-    variant_files_free(&files);
-    return found;
+static bool has_shared(const struct variant_files *files) {
+    size_t i = 0;
+    while (i < files->count && files->file[i].users < 2) i++;
+    return i < files->count;
 }
 
 static bool has_cut_type(const struct model *model) {
@@ -429,25 +422,32 @@ int variant_check(const struct variant *variant, const struct model *model, uint
     return variant_check_phases(variant, model, program, NULL, why);
 }
 
+// Reasons that single operations give.
+static int find_reason(struct checking c, bool together, const char **why) {
+    bool own = c.variant->own_files;
+    if ((own || c.variant->interface == VARIANT_COLLECTIVE) && !has_shared(c.files))
+        *why = "no file is used by several ranks";
+    else if (together && model_threads(c.model, c.program) > 1)
+        *why = "several threads of a process do its I/O";
+    if (*why) return 0;
+    int code = own ? are_own(c.files, c.model, c.program, c.phases) : together ? come_together(c, why) : 0;
+    if (own && !code) *why = "ranks read what they did not write";
+    return code;
+}
+
 int variant_check_phases(const struct variant *variant, const struct model *model, uint32_t program, const char *phases,
                          const char **why) {
     struct uses uses = {0};
+    struct variant_files files;
     FORWARD(phase_kinds(model, program, phases, note_uses, &uses));
     bool resizes = variant->request || variant->request_factor > 0 || variant->alignment;
     bool together = variant->interface == VARIANT_COLLECTIVE || (resizes && !variant->interface && uses.collective);
     *why = simple_reason(variant, model, program, &uses);
-    if (*why) return 0;
-    bool shares = variant->own_files || variant->interface == VARIANT_COLLECTIVE;
-    int code = shares ? has_shared(model, program, phases) : 1;
-    if (!code) *why = "no file is used by several ranks";
-    if (code == 1 && variant->own_files) {
-        code = are_own(model, program, phases);
-        if (!code) *why = "ranks read what they did not write";
-    }
-    if (code == 1 && together && model_threads(model, program) > 1) {
-        *why = "several threads of a process do its I/O";
-    } else if (code == 1 && together && !variant->own_files) {
-        code = come_together(variant, model, program, phases, why);
-    }
+    if (*why || (!together && !variant->own_files)) return 0;
+    struct checking checking = {
+        .variant = variant, .model = model, .program = program, .phases = phases, .files = &files};
+    int code = variant_files_find(&files, model, program, phases);
+    if (!code) code = find_reason(checking, together && !variant->own_files, why);
+    variant_files_free(&files);
     return code < 0 ? code : 0;
 }

@@ -283,11 +283,13 @@ static int run_all(struct session *session, bool scaled, struct replay_outcome *
 // --- variants
 
 // Whether the program, scaled to the processes of the replay, can do its I/O so.
-static int check_variant(const struct model *model, const struct replay_job *job, struct problem *problem) {
+static int check_variant(const struct model *model, const struct replay_job *job, bool scaled,
+                         struct problem *problem) {
     struct variant variant;
     const char *why;
     if (!job->variant) return 0;
     FORWARD(variant_parse(&variant, job->variant));
+    variant.np = scaled ? job->np : 0;
     FORWARD(variant_check_phases(&variant, model, job->program, job->phases, &why));
     return why ? problem_set(problem, ERR_USAGE, job->variant, "%s", why) : 0;
 }
@@ -325,7 +327,7 @@ int replay_repeat(struct replay_settings settings, struct model *model, const ch
     if (code < 0) return problem_code(problem, code, settings.target);
     code = session_start(&session); // the runner scales the model itself
     if (!code) code = scale(model, job);
-    if (!code && check_variant(model, job, problem) < 0) code = ERR_USAGE, settings.keep = false;
+    if (!code && (code = check_variant(model, job, job->np != np, problem)) < 0) settings.keep = false;
     if (!code) code = run_all(&session, job->np != np, outcome);
     if (settings.keep && session.workspace.folder) outcome->kept = strdup(session.workspace.folder);
     return session_end(&session, settings.keep, code);

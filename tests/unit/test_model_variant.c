@@ -139,16 +139,16 @@ static int note(int64_t at, uint64_t bytes, void *context) {
 static const char *resized(struct calls *calls, const char *text, int64_t at, const uint64_t *size, size_t count,
                            uint64_t unit) {
     static const struct op_kind kind = {.class = CLASS_WRITE};
-    struct variant_stream stream = {0};
     struct variant variant;
+    struct variant_stream stream = {.variant = &variant, .call = note, .context = calls};
     *calls = (struct calls){0};
     assert_int_equal(variant_parse(&variant, text), 0);
     for (size_t i = 0; i < count; at += (int64_t)size[i++]) {
         assert_true(!stream.kind || variant_stream_joins(&stream, &kind, 0, at));
-        assert_int_equal(variant_stream_add(&stream, &variant, &kind, 0, at, size[i], unit, note, calls), 0);
+        assert_int_equal(variant_stream_add(&stream, &kind, 0, at, size[i], unit), 0);
     }
     calls->len += (size_t)snprintf(calls->text + calls->len, sizeof calls->text - calls->len, " |");
-    assert_int_equal(variant_stream_end(&stream, &variant, note, calls), 0);
+    assert_int_equal(variant_stream_end(&stream), 0);
     return calls->text;
 }
 

@@ -107,9 +107,7 @@ static int make_call(int64_t at, uint64_t bytes, void *context) {
     return transfers_run(thread, backend, making->file, &step);
 }
 
-int variants_flush(struct replay_thread *thread) {
-    return variant_stream_end(&thread->making.stream, &thread->runner->variants.variant, make_call, thread);
-}
+int variants_flush(struct replay_thread *thread) { return variant_stream_end(&thread->making.stream); }
 
 // --- files that the program has open in another way
 
@@ -165,11 +163,10 @@ int variants_before(struct replay_thread *thread, const struct model_step *step)
 static int move(struct replay_thread *thread, const struct model_step *step, int64_t at, uint64_t bytes,
                 uint64_t unit) {
     struct variant_making *making = &thread->making;
-    const struct variant *variant = &thread->runner->variants.variant;
     int64_t member = step->op->at[AT_MEMBER];
     if (!making->resizes) return make_call(at, bytes, thread);
     if (!variant_stream_joins(&making->stream, step->kind, member, at)) FORWARD(variants_flush(thread));
-    return variant_stream_add(&making->stream, variant, step->kind, member, at, bytes, unit, make_call, thread);
+    return variant_stream_add(&making->stream, step->kind, member, at, bytes, unit);
 }
 
 static int move_pieces(struct replay_thread *thread, const struct replay_file *file, const struct model_step *step) {
@@ -203,6 +200,9 @@ static void set_making(struct replay_thread *thread, struct replay_file *file, c
     bool resizes = variant_resizes(&runner->variants.variant, &runner->variants.files, step);
     bool in_pieces = way == WAY_POSIX && step->kind->has_view;
     bool nonblocking = runner->variants.variant.nonblocking || (step->kind->nonblocking && !in_pieces);
+    making->stream.variant = &runner->variants.variant;
+    making->stream.call = make_call;
+    making->stream.context = thread;
     making->file = file;
     making->kind = kind_as(runner, step->kind, way, resizes, nonblocking);
     making->op = *step->op;
