@@ -71,7 +71,8 @@ static int add_row(struct maker *m, unsigned kind, struct fields_in body) {
     int more;
     while ((more = fields_next(&body, &row.field)) > 0) FORWARD(array_push(m->tag, m->tags, tag_of(&row.field)));
     RETURN_IF(more < 0 || m->rows >= UINT32_MAX, ERR_FORMAT);
-    uint64_t hash = hash_add(hash_bytes(0, m->tag + shape, (m->tags - shape) * sizeof *m->tag), kind);
+    size_t fields = m->tags - shape;
+    uint64_t hash = hash_add(fields ? hash_bytes(0, m->tag + shape, fields * sizeof *m->tag) : 0, kind);
     uint32_t at = (uint32_t)m->rows;
     row.group = lookup_find(&m->by_shape, hash);
     if (row.group != LOOKUP_NONE && has_shape(m, &m->group[row.group], kind, shape)) {
@@ -79,7 +80,7 @@ static int add_row(struct maker *m, unsigned kind, struct fields_in body) {
         m->row[m->group[row.group].last].next = at;
         m->group[row.group].last = at;
     } else {
-        struct group fresh = {.kind = kind, .first = at, .last = at, .fields = m->tags - shape, .shape = shape};
+        struct group fresh = {.kind = kind, .first = at, .last = at, .fields = fields, .shape = shape};
         row.group = (uint32_t)m->groups;
         FORWARD(array_push(m->group, m->groups, fresh));
         FORWARD(lookup_set(&m->by_shape, hash, row.group));
