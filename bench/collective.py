@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -162,10 +163,12 @@ class Results:
             self.errors.append(abs(error))
             self.published += [abs(published)] if published is not None else []
             parts = found[way]['parts']
-            self.rows.append([device.name, case.layout.name, case.pattern, way, f'{1000 * middle[way]:.0f}', f'{100 * variation[way]:.1f} %',
+            row = [device.name, case.layout.name, case.pattern, way, f'{1000 * middle[way]:.0f}', f'{100 * variation[way]:.1f} %',
                               percent(error), percent(published), f'{inside} of {len(seconds[way])}', 'yes' if good else 'no',
                               '' if not clear else 'right' if right['time'] else 'wrong',
-                              ' '.join(f'{1000 * parts[name]:.0f}' for name in ('agreeing', 'shuffling', 'calling', 'storage', 'waiting'))])
+                              ' '.join(f'{1000 * parts[name]:.0f}' for name in ('agreeing', 'shuffling', 'calling', 'storage', 'waiting'))]
+            self.rows.append(row)
+            print(*row, sep=' | ', flush=True)  # what is known if it does not end
 
     def print(self):
         common.table('Errors of whatif, %', ['device', 'processes', 'pattern', 'way', 'program, ms', 'own CV', 'extended', 'published',
@@ -189,6 +192,7 @@ def compare(case, device, runs, results):
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # mounts go away
     parser = argparse.ArgumentParser()
     parser.add_argument('build')
     parser.add_argument('--runs', type=int, default=5)
