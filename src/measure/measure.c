@@ -332,6 +332,22 @@ static int run_microbench(struct measuring *m) {
     return code;
 }
 
+// MPI-IO with each number of processes; quick: with the most only.
+static int run_mpiio(struct measuring *m) {
+    struct measure_settings settings = *m->settings;
+    settings.launcher = m->launcher;
+    settings.seconds = 0;
+    for (size_t i = 0; i < m->pairs && m->has_mpi; i++) {
+        uint32_t np = m->pair[i].np, most = m->pair[m->pairs - 1].np;
+        bool is_last = i + 1 == m->pairs || m->pair[i + 1].np != np;
+        if (!is_last || np == 1 || (np < most && m->settings->quick)) continue;
+        FORWARD(array_room(m->system->mpiio, m->system->mpiios));
+        FORWARD(measure_mpiio(&m->system->mpiio[m->system->mpiios], &settings, np, m->problem));
+        m->system->mpiios++;
+    }
+    return 0;
+}
+
 // --- the result
 
 static void add_point(struct measuring *m, struct pair *pair, bool write) {
@@ -411,6 +427,7 @@ static int measure_all(struct measuring *m) {
     FORWARD(choose_pairs(m));
     FORWARD(measure_pairs(m));
     FORWARD(run_microbench(m));
+    FORWARD(run_mpiio(m));
     return make_points(m);
 }
 
