@@ -31,7 +31,8 @@ struct walking {
 // --- files and views
 
 static struct opened *opened_of(struct walking *w, const struct model_step *step) {
-    uint64_t key = lookup_pair(step->kind->set * OP_MOST_HANDLES + step->kind->handle, (uint32_t)step->op->at[AT_MEMBER]);
+    uint64_t key =
+        lookup_pair(step->kind->set * OP_MOST_HANDLES + step->kind->handle, (uint32_t)step->op->at[AT_MEMBER]);
     uint32_t place = lookup_find(&w->opened_at, key);
     if (place != LOOKUP_NONE) return &w->opened[place];
     if (array_push(w->opened, w->opens, (struct opened){0})) return NULL;

@@ -128,7 +128,8 @@ static void count_bytes(const struct accesses *accesses, struct io_counts *count
         counts->np += is_new;
         counts->all_bytes[access->write] += access->bytes;
         own[access->write] += access->bytes;
-        if (own[access->write] > counts->most_bytes[access->write]) counts->most_bytes[access->write] = own[access->write];
+        if (own[access->write] > counts->most_bytes[access->write])
+            counts->most_bytes[access->write] = own[access->write];
     }
 }
 

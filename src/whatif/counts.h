@@ -1,5 +1,5 @@
-// What a phase asks of MPI-IO and of the storage, counted from the accesses of all ranks. Nothing here is a time, except
-// the pauses of the program.
+// What a phase asks of MPI-IO and of the storage, counted from the accesses of all ranks. Nothing here is a time,
+// except the pauses of the program.
 #pragma once
 
 #include "target/system/system.h"

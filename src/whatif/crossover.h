@@ -15,8 +15,8 @@ struct crossover_curve {
     double x[CROSSOVER_POINTS];
     double collective[CROSSOVER_POINTS]; // seconds
     double independent[CROSSOVER_POINTS];
-    double crossing;   // x; NAN: one of them wins everywhere
-    bool wins_below;   // collective I/O, below the crossing, or everywhere
+    double crossing; // x; NAN: one of them wins everywhere
+    bool wins_below; // collective I/O, below the crossing, or everywhere
     bool is_known;
 };
 

@@ -26,9 +26,7 @@ static int estimate_row(const struct system *system, const struct request_row *r
 
 // While a process computes, the others have the storage for themselves: a request of a busy process gets shorter by the
 // pauses, down to what it takes alone.
-static double with_pauses(double busy, double alone, double think) {
-    return fmin(busy, fmax(alone, busy - think));
-}
+static double with_pauses(double busy, double alone, double think) { return fmin(busy, fmax(alone, busy - think)); }
 
 static int add_row(const struct system *system, const struct request_row *row, bool overlapped,
                    struct extended *result) {

@@ -60,8 +60,7 @@ static void write_target(const struct whatif *result, const struct whatif_target
     key_array(json, "options");
     for (size_t i = 0; i < target->options; i++) write_option(&target->option[i], json);
     json_close(json);
-    json_members(json, m_text("best", target->option[target->best].name),
-                 m_bool("within_noise", target->within_noise));
+    json_members(json, m_text("best", target->option[target->best].name), m_bool("within_noise", target->within_noise));
     key_array(json, "phases");
     for (size_t i = 0; i < result->phases; i++) write_phase(result, target, i, json);
     json_close(json);
@@ -71,8 +70,7 @@ static void write_target(const struct whatif *result, const struct whatif_target
 // With one target its members stand at the top, too.
 void whatif_write(const struct whatif *result, struct json_out *json) {
     json_object(json);
-    json_members(json, m_number("np", result->np),
-                 m_double_if("recorded", result->recorded > 0, result->recorded),
+    json_members(json, m_number("np", result->np), m_double_if("recorded", result->recorded > 0, result->recorded),
                  m_double("looked_at", result->share));
     if (result->targets == 1) write_target(result, &result->target[0], json);
     key_array(json, "targets");

@@ -13,11 +13,17 @@ struct asking {
     struct whatif *result;
 };
 
+// What each option asks for: by option, and by place in model.family.
+struct counted {
+    struct io_counts **option;
+    size_t options;
+    size_t families;
+};
+
 // Opens a profile, or measures what does not depend on the program.
 int target_open(const struct asking *asking, struct whatif_target *target);
 // Measures the points that the options need and the system does not have. Nothing for a profile.
-int target_measure(const struct asking *asking, struct whatif_target *target, const struct io_counts *counts,
-                   size_t count);
+int target_measure(const struct asking *asking, struct whatif_target *target, const struct counted *counted);
 struct library target_library(const struct asking *asking, const struct whatif_target *target);
 
 // Replays the basic options and the best ones.

@@ -61,8 +61,8 @@ int target_open(const struct asking *a, struct whatif_target *target) {
 struct library target_library(const struct asking *a, const struct whatif_target *target) {
     const struct system_mpiio *mpiio = target->mpiio;
     const char *launcher = a->settings->launcher ? a->settings->launcher : launch_default_launcher();
-    bool ompio = mpiio && mpiio->library[0] ? !strcmp(mpiio->library, "ompio")
-                                            : !strcmp(launch_mpi_name(launcher), "Open MPI");
+    bool ompio =
+        mpiio && mpiio->library[0] ? !strcmp(mpiio->library, "ompio") : !strcmp(launch_mpi_name(launcher), "Open MPI");
     return (struct library){.romio = !ompio, .nodes = mpiio ? mpiio->nodes : 1, .np = a->result->np};
 }
 
@@ -112,9 +112,9 @@ static int add_size(struct wanting *w, const struct request_row *row, uint32_t n
 }
 
 static int want(struct wanting *w, const struct series *series, uint64_t size) {
-    return array_push(w->wanted, w->wants,
-                      (struct measure_point_wanted){
-                          .size = size, .mode = series->mode, .np = series->np, .shared = series->shared});
+    return array_push(
+        w->wanted, w->wants,
+        (struct measure_point_wanted){.size = size, .mode = series->mode, .np = series->np, .shared = series->shared});
 }
 
 // If there are too many sizes, those with the most bytes, and the smallest and the largest: times are interpolated.
@@ -140,14 +140,19 @@ static int want_series(struct wanting *w, const struct series *s) {
     return 0;
 }
 
-static int list_wanted(struct wanting *w, const struct io_counts *counts, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < counts[i].rows; k++) {
-            const struct request_row *row = &counts[i].row[k];
-            FORWARD(add_size(w, row, row->np));
-            // What a request takes alone counts where the others pause.
-            if (row->think > 0 && row->np > 1) FORWARD(add_size(w, row, 1));
-        }
+// What a request takes alone counts where the others pause.
+static int add_rows(struct wanting *w, const struct io_counts *counts) {
+    for (size_t i = 0; i < counts->rows; i++) {
+        const struct request_row *row = &counts->row[i];
+        FORWARD(add_size(w, row, row->np));
+        if (row->think > 0 && row->np > 1) FORWARD(add_size(w, row, 1));
+    }
+    return 0;
+}
+
+static int list_wanted(struct wanting *w, const struct counted *counted) {
+    for (size_t i = 0; i < counted->options; i++) {
+        for (size_t k = 0; k < counted->families; k++) FORWARD(add_rows(w, &counted->option[i][k]));
     }
     for (size_t i = 0; i < w->count; i++) FORWARD(want_series(w, &w->series[i]));
     return 0;
@@ -174,12 +179,12 @@ static int take_points(struct system *to, struct system *from) {
     return 0;
 }
 
-int target_measure(const struct asking *a, struct whatif_target *target, const struct io_counts *counts, size_t count) {
+int target_measure(const struct asking *a, struct whatif_target *target, const struct counted *counted) {
     struct measure_settings settings = measuring(a, target);
     struct wanting w = {0};
     struct system measured = {0};
     if (!target->is_directory) return 0;
-    int code = list_wanted(&w, counts, count);
+    int code = list_wanted(&w, counted);
     tell(a, target, w.wants);
     if (!code) code = measure_points(&measured, &settings, w.wanted, w.wants, a->problem);
     free_wanting(&w);

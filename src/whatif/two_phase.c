@@ -200,8 +200,7 @@ static int count_call(struct call *call, const struct library *library, int64_t 
     FORWARD(make_domains(call));
     divide(call, see_part, &counting);
     for (size_t i = 0; i < call->domains; i++) most = call->domain[i].rounds > most ? call->domain[i].rounds : most;
-    for (size_t round = 0; round < most; round++)
-        FORWARD(count_round(call, round, write, round || follows, counts));
+    for (size_t round = 0; round < most; round++) FORWARD(count_round(call, round, write, round || follows, counts));
     *head = call->high;
     counts->mpiio[write].rounds += most;
     counts->mpiio[write].exchanges++;

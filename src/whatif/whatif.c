@@ -20,32 +20,28 @@ static const struct model_phase *phase_of(const struct asking *a, size_t place) 
 
 static bool is_first_of_family(const struct asking *a, size_t place) { return phase_of(a, place)->ph == 1; }
 
-// --- counting: by option and family
-
-struct counted {
-    struct io_counts *item; // [option * families + family]
-    size_t options;
-    size_t families;
-};
+// --- counting
 
 static struct io_counts *counts_at(const struct counted *counted, size_t option, uint32_t family) {
-    return &counted->item[option * counted->families + family];
+    return &counted->option[option][family];
+}
+
+static void forget_last(struct counted *counted) {
+    counted->options--;
+    for (uint32_t i = 0; i < counted->families; i++) counts_free(counts_at(counted, counted->options, i));
+    free(counted->option[counted->options]);
 }
 
 static void free_counted(struct counted *counted) {
-    for (size_t i = 0; i < counted->options * counted->families; i++) counts_free(&counted->item[i]);
-    free(counted->item);
-    *counted = (struct counted){0};
+    while (counted->options) forget_last(counted);
+    free(counted->option);
 }
 
-// Adds a row for the option.
 static int count_option(const struct asking *a, const struct variant *variant, const struct library *library,
                         struct counted *counted) {
-    size_t room = (counted->options + 1) * counted->families;
-    struct io_counts *more = realloc(counted->item, (room + 1) * sizeof *more);
-    RETURN_IF(!more, -ENOMEM);
-    counted->item = more;
-    memset(more + counted->options * counted->families, 0, counted->families * sizeof *more);
+    FORWARD(array_room(counted->option, counted->options));
+    counted->option[counted->options] = calloc(counted->families + 1, sizeof **counted->option);
+    RETURN_IF(!counted->option[counted->options], -ENOMEM);
     counted->options++;
     for (size_t i = 0; i < a->result->phases; i++) {
         uint32_t family = phase_of(a, i)->family;
@@ -85,11 +81,6 @@ static bool is_new(const struct counted *counted, size_t option) {
     return true;
 }
 
-static void forget_last(struct counted *counted) {
-    counted->options--;
-    for (uint32_t i = 0; i < counted->families; i++) counts_free(counts_at(counted, counted->options, i));
-}
-
 // --- times
 
 static double published_of(const struct asking *a, const struct whatif_target *target, const struct io_counts *counts,
@@ -122,9 +113,8 @@ static void add_interval(struct interval *sum, const struct interval *more) {
 }
 
 static void scale(struct extended *extended, double times) {
-    double *value[] = {&extended->seconds.middle, &extended->seconds.low, &extended->seconds.high,
-                       &extended->agreeing,       &extended->shuffling,   &extended->calling,
-                       &extended->storage,        &extended->waiting};
+    double *value[] = {&extended->seconds.middle, &extended->seconds.low, &extended->seconds.high, &extended->agreeing,
+                       &extended->shuffling,      &extended->calling,     &extended->storage,      &extended->waiting};
     for (size_t i = 0; i < sizeof value / sizeof *value; i++) *value[i] *= times;
 }
 
@@ -159,8 +149,7 @@ static int estimate_option(const struct asking *a, struct whatif_target *target,
                            size_t number, const struct variant *variant) {
     struct library library = target_library(a, target);
     struct prices prices = {&target->system, target->mpiio};
-    struct whatif_option option = {.variant = *variant,
-                                   .phase = calloc(a->result->phases + 1, sizeof *option.phase)};
+    struct whatif_option option = {.variant = *variant, .phase = calloc(a->result->phases + 1, sizeof *option.phase)};
     double bytes = 0;
     RETURN_IF(!option.phase, -ENOMEM);
     variant_text(variant, option.name);
@@ -257,15 +246,16 @@ static void make_crossover(const struct asking *a, struct whatif_target *target,
                                   .at_once = a->result->np};
     bool is_known = mpiio && mpiio->sequential[write] > 0 && mpiio->random[write] > 0;
     if (is_known) {
-        const struct system_line *line = mpiio->nodes > 1 && mpiio->between.per_byte > 0 ? &mpiio->between : &mpiio->within;
+        const struct system_line *line =
+            mpiio->nodes > 1 && mpiio->between.per_byte > 0 ? &mpiio->between : &mpiio->within;
         published.start = line->start;
         published.per_byte = line->per_byte;
         published.at_once /= mpiio->nodes;
         published.sequential = mpiio->sequential[write];
         published.random = mpiio->random[write];
     }
-    crossover_make(&target->crossover, collective ? &collective->parts : NULL,
-                   independent ? &independent->parts : NULL, bandwidth, is_known ? &published : NULL);
+    crossover_make(&target->crossover, collective ? &collective->parts : NULL, independent ? &independent->parts : NULL,
+                   bandwidth, is_known ? &published : NULL);
 }
 
 // --- a target
@@ -311,7 +301,7 @@ static int ask_target(const struct asking *a, struct whatif_target *target, stru
     FORWARD(a->settings->variants ? list_chosen(a, options)
                                   : options_list(a->model, a->result->program, &library, options));
     FORWARD(count_all(a, &library, options, counted));
-    FORWARD(target_measure(a, target, counted->item, counted->options * counted->families));
+    FORWARD(target_measure(a, target, counted));
     for (size_t i = 0; i < options->count; i++) FORWARD(estimate_option(a, target, counted, i, &options->item[i]));
     if (!a->settings->variants) FORWARD(combine(a, target, counted));
     choose_best(a, target);

@@ -30,7 +30,7 @@ struct whatif_settings {
     uint32_t cache; // enum replay_cache
     uint32_t np;    // processes; 0: as recorded
     bool verify;
-    unsigned runs; // of each verified option
+    unsigned runs;                                            // of each verified option
     void (*progress)(const struct whatif_progress *progress); // or NULL
 };
 

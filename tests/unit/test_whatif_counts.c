@@ -143,7 +143,8 @@ static void test_extended(void **state) {
     struct system_point point = {
         .write = true, .size = MIB, .mode = MODE_SEQUENTIAL, .np = 1, .bandwidth = 100.0 * MIB};
     struct system system = {.point = &point, .points = 1};
-    struct system_mpiio mpiio = {.np = RANKS, .collective[1] = {.per_call = 0.001, .per_round = 0.002, .per_piece = 0.0001}};
+    struct system_mpiio mpiio = {.np = RANKS,
+                                 .collective[1] = {.per_call = 0.001, .per_round = 0.002, .per_piece = 0.0001}};
     struct extended result;
     struct io_counts counts =
         count(make(true, true, true, 256 * KIB), (struct variant){.interface = VARIANT_COLLECTIVE});
