@@ -94,8 +94,7 @@ static void print_changes(const struct variant *variant, FILE *out) {
     if (variant->interface == VARIANT_COLLECTIVE)
         fprintf(out, "  calls: collective ones (MPI_File_write_at_all ...), with the hints below\n");
     if (variant->interface == VARIANT_INDEPENDENT)
-        fprintf(out, "  calls: independent ones (MPI_File_write_at ...), or collective ones with romio_cb_write and "
-                     "romio_cb_read \"disable\"\n");
+        fprintf(out, "  calls: independent ones (MPI_File_write_at ...), or collective ones with the hints below\n");
     if (variant->interface == VARIANT_POSIX) fprintf(out, "  calls: pread and pwrite, one for each contiguous piece\n");
     if (variant->own_files) fprintf(out, "  files: one for each process\n");
     if (variant->request) fprintf(out, "  requests: of %s\n", human_bytes(variant->request).text);

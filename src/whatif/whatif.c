@@ -145,6 +145,14 @@ static uint64_t buffer_of(const struct asking *a, const struct variant *variant,
     return usual;
 }
 
+// A program that makes collective calls makes independent ones of them by these hints.
+static void add_hints(struct whatif_option *option) {
+    option->hints = variant_hints(&option->variant, option->hint);
+    if (option->variant.interface != VARIANT_INDEPENDENT || option->hints + 2 > VARIANT_HINTS) return;
+    option->hint[option->hints++] = (struct variant_hint){"romio_cb_write", "disable"};
+    option->hint[option->hints++] = (struct variant_hint){"romio_cb_read", "disable"};
+}
+
 static int estimate_option(const struct asking *a, struct whatif_target *target, const struct counted *counted,
                            size_t number, const struct variant *variant) {
     struct library library = target_library(a, target);
@@ -153,7 +161,7 @@ static int estimate_option(const struct asking *a, struct whatif_target *target,
     double bytes = 0;
     RETURN_IF(!option.phase, -ENOMEM);
     variant_text(variant, option.name);
-    option.hints = variant_hints(variant, option.hint);
+    add_hints(&option);
     for (size_t i = 0; i < a->result->phases; i++) {
         uint32_t family = phase_of(a, i)->family;
         const struct io_counts *counts = counts_at(counted, number, family);
