@@ -1,7 +1,7 @@
 // Collective calls in two phases, as ROMIO makes them. The part of the file between the first and the last byte of a
 // call is divided evenly between the aggregators. Each goes through its part in rounds of one buffer: the ranks send it
 // their pieces and it writes them in one request, or the other way round. A round with holes is read before it is
-// written. OMPIO differs in details; its rounds and aggregators are counted the same way.
+// written. OMPIO differs in details; its rounds and aggregators are counted the same way, without reading.
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -32,6 +32,7 @@ struct domain {
 struct call {
     const struct access_group *group;
     const struct how *how;
+    const struct library *library;
     struct piece *piece;
     size_t pieces;
     uint32_t rank; // whose pieces are collected
@@ -127,36 +128,31 @@ static int make_domains(struct call *call) {
 
 // --- rounds
 
-struct counting {
-    struct mpiio_counts *mpiio;
-    const struct library *library;
-};
-
 static uint32_t node_of(const struct library *library, uint32_t rank) {
     uint32_t each = (library->np + library->nodes - 1) / library->nodes;
     return each ? rank / each : 0;
 }
 
 // The first ranks of each node aggregate.
-static uint32_t aggregator_rank(const struct call *call, const struct library *library, size_t domain) {
+static uint32_t aggregator_rank(const struct call *call, size_t domain) {
+    const struct library *library = call->library;
     uint32_t ranks = (library->np + library->nodes - 1) / library->nodes;
     size_t each = (call->domains + library->nodes - 1) / library->nodes;
     return (uint32_t)(domain / each * ranks + domain % each);
 }
 
 static void see_part(struct call *call, const struct piece *part, size_t domain, void *context) {
-    const struct counting *counting = context;
+    struct mpiio_counts *mpiio = context;
     const struct domain *d = &call->domain[domain];
     uint64_t buffer = call->how->buffer, at = (uint64_t)(part->offset - d->low), left = part->bytes;
-    uint32_t to = aggregator_rank(call, counting->library, domain);
-    counting->mpiio->bytes += part->bytes;
-    if (to != part->rank) counting->mpiio->crossing += part->bytes;
-    if (node_of(counting->library, to) != node_of(counting->library, part->rank))
-        counting->mpiio->node_crossing += part->bytes;
+    uint32_t to = aggregator_rank(call, domain);
+    mpiio->bytes += part->bytes;
+    if (to != part->rank) mpiio->crossing += part->bytes;
+    if (node_of(call->library, to) != node_of(call->library, part->rank)) mpiio->node_crossing += part->bytes;
     while (left) {
         uint64_t room = buffer - at % buffer, bytes = left < room ? left : room;
         call->round[d->first + at / buffer].bytes += bytes;
-        counting->mpiio->pieces++;
+        mpiio->pieces++;
         at += bytes;
         left -= bytes;
     }
@@ -176,7 +172,11 @@ static int count_round(const struct call *call, size_t round, bool write, bool f
         const struct domain *d = &call->domain[i];
         if (round >= d->rounds || !call->round[d->first + round].bytes) continue;
         uint64_t all = bytes_of_round(call, d, round);
-        holes |= call->round[d->first + round].bytes < all;
+        // OMPIO makes a request for each part without holes.
+        if (call->library->romio)
+            holes |= call->round[d->first + round].bytes < all;
+        else
+            all = call->round[d->first + round].bytes;
         if (all > size) size = all;
         busy++;
     }
@@ -193,12 +193,11 @@ static int count_round(const struct call *call, size_t round, bool write, bool f
     return counts_add(counts, row);
 }
 
-static int count_call(struct call *call, const struct library *library, int64_t *head, struct io_counts *counts) {
+static int count_call(struct call *call, int64_t *head, struct io_counts *counts) {
     bool write = call->group->item[0]->write, follows = *head == call->low;
-    struct counting counting = {&counts->mpiio[write], library};
     size_t most = 0;
     FORWARD(make_domains(call));
-    divide(call, see_part, &counting);
+    divide(call, see_part, &counts->mpiio[write]);
     for (size_t i = 0; i < call->domains; i++) most = call->domain[i].rounds > most ? call->domain[i].rounds : most;
     for (size_t round = 0; round < most; round++) FORWARD(count_round(call, round, write, round || follows, counts));
     *head = call->high;
@@ -209,11 +208,11 @@ static int count_call(struct call *call, const struct library *library, int64_t 
 
 int two_phase_count(const struct access_group *group, const struct how *how, const struct library *library,
                     int64_t *head, struct io_counts *counts, bool *exchanged) {
-    struct call call = {.group = group, .how = how};
+    struct call call = {.group = group, .how = how, .library = library};
     bool interleaved = false;
     int code = collect_all(&call, &interleaved);
     *exchanged = !code && call.high > call.low && (how->two_phase == TWO_PHASE_ALWAYS || interleaved);
-    if (*exchanged) code = count_call(&call, library, head, counts);
+    if (*exchanged) code = count_call(&call, head, counts);
     free(call.piece);
     free(call.domain);
     free(call.round);
