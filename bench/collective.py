@@ -32,8 +32,8 @@ DEVICES = {
 LAYOUTS = {'2': (1, 2), '4': (1, 4), '1+1': (2, 2), '2+2': (2, 4)}  # nodes, processes; nodes are network namespaces
 # The program, its options when it is collective and when it is independent, and the variant that is like the latter.
 PATTERNS = {
-    'contiguous': ('ior', '--segments 1 --block 16M --transfer 1M --collective', '', 'independent'),
-    'strided': ('ior', '--segments 64 --block 256k --transfer 256k --collective', '', 'independent'),
+    'contiguous': ('ior', '--segments 1 --block 4M --transfer 512k --collective', '', 'independent'),
+    'strided': ('ior', '--segments 48 --block 512k --transfer 512k --collective', '', 'independent'),
     'nested': ('s3d', '--edge 48 --checkpoints 1 --mode collective', '--mode sieving', 'independent,sieving=on'),
 }
 WAYS = ('collective', 'independent')

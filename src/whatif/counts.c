@@ -89,8 +89,12 @@ static int by_group(const void *a, const void *b) {
     return order ? order : compare_numbers(x->rank, y->rank);
 }
 
+static bool is_same_file(const struct access *a, const struct access *b) {
+    return a->write == b->write && a->set == b->set && a->member == b->member;
+}
+
 static bool is_same_group(const struct access *a, const struct access *b) {
-    return a->write == b->write && a->set == b->set && a->member == b->member && a->number == b->number;
+    return is_same_file(a, b) && a->number == b->number;
 }
 
 // The ranks come to a call when they are ready: each waits for the last one. Pauses of ranks that do the same work
@@ -105,7 +109,7 @@ static void add_waiting(const struct access_group *group, struct mpiio_counts *m
 }
 
 static int count_group(const struct access_group *group, const struct variant *variant, const struct library *library,
-                       int64_t *head, struct io_counts *counts, bool *exchanged) {
+                       struct file_state *file, struct io_counts *counts, bool *exchanged) {
     const struct access *first = group->item[0];
     struct how how = counts_how(first, variant, library);
     struct mpiio_counts *mpiio = &counts->mpiio[first->write];
@@ -114,7 +118,7 @@ static int count_group(const struct access_group *group, const struct variant *v
     add_waiting(group, mpiio);
     if (group->count < 2 || how.two_phase == TWO_PHASE_NEVER) return 0;
     mpiio->aggregators = how.aggregators;
-    return two_phase_count(group, &how, library, head, counts, exchanged);
+    return two_phase_count(group, &how, library, file, counts, exchanged);
 }
 
 // --- all
@@ -136,14 +140,15 @@ static void count_bytes(const struct accesses *accesses, struct io_counts *count
 // Takes the collective calls out of the list; those without an exchange go back to it.
 static int count_collectives(const struct access **item, size_t *left, size_t count, const struct variant *variant,
                              const struct library *library, struct io_counts *counts) {
-    int64_t head = -1;
+    struct file_state file = {.head = -1};
     qsort(item, count, sizeof *item, by_group);
     *left = 0;
     for (size_t i = 0, end; i < count; i = end) {
         bool exchanged = false;
+        if (i && !is_same_file(item[i], item[i - 1])) file = (struct file_state){.head = -1};
         for (end = i + 1; end < count && is_same_group(item[i], item[end]); end++) continue;
         struct access_group group = {item + i, end - i};
-        if (item[i]->collective) FORWARD(count_group(&group, variant, library, &head, counts, &exchanged));
+        if (item[i]->collective) FORWARD(count_group(&group, variant, library, &file, counts, &exchanged));
         for (size_t k = i; k < end && !exchanged; k++) item[(*left)++] = item[k];
     }
     return 0;

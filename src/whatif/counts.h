@@ -73,9 +73,15 @@ struct how {
 };
 struct how counts_how(const struct access *access, const struct variant *variant, const struct library *library);
 
+// A file so far.
+struct file_state {
+    int64_t head; // where the last request ended; -1: there was none
+    int64_t end;  // of what was written; it is empty at first
+};
+
 // Counts a collective call. *exchanged is false if each rank makes its requests for itself after all.
 int two_phase_count(const struct access_group *group, const struct how *how, const struct library *library,
-                    int64_t *head, struct io_counts *counts, bool *exchanged);
+                    struct file_state *file, struct io_counts *counts, bool *exchanged);
 
 // Counts the independent calls of all ranks in one direction.
 int independent_count(const struct access *const *item, size_t count, const struct variant *variant,

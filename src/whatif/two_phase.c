@@ -163,56 +163,70 @@ static uint64_t bytes_of_round(const struct call *call, const struct domain *d, 
     return left < call->how->buffer ? left : call->how->buffer;
 }
 
+// What the busiest aggregator moves in a round.
+struct busiest {
+    uint64_t size;
+    uint64_t read; // before it writes; nothing behind the end of the file
+    uint32_t busy; // aggregators
+};
+
+static void look_at_domain(const struct call *call, const struct domain *d, size_t round, int64_t *end,
+                           struct busiest *most) {
+    uint64_t touched = call->round[d->first + round].bytes, size = bytes_of_round(call, d, round), read = 0;
+    int64_t from = d->low + (int64_t)(round * call->how->buffer), to = from + (int64_t)size;
+    if (!call->library->romio)
+        size = touched; // OMPIO leaves holes alone
+    else if (touched<size && * end> from)
+        read = (uint64_t)((*end < to ? *end : to) - from);
+    if (to > *end) *end = to;
+    if (size > most->size) most->size = size;
+    if (read > most->read) most->read = read;
+    most->busy++;
+}
+
 // All aggregators make the requests of a round at the same time.
-static int count_round(const struct call *call, size_t round, bool write, bool follows, struct io_counts *counts) {
-    uint64_t size = 0;
-    uint32_t busy = 0;
-    bool holes = false;
+static int count_round(const struct call *call, size_t round, struct file_state *file, struct io_counts *counts) {
+    bool write = call->group->item[0]->write, follows = round || file->head == call->low;
+    struct busiest most = {0};
     for (size_t i = 0; i < call->domains; i++) {
         const struct domain *d = &call->domain[i];
-        if (round >= d->rounds || !call->round[d->first + round].bytes) continue;
-        uint64_t all = bytes_of_round(call, d, round);
-        // OMPIO makes a request for each part without holes.
-        if (call->library->romio)
-            holes |= call->round[d->first + round].bytes < all;
-        else
-            all = call->round[d->first + round].bytes;
-        if (all > size) size = all;
-        busy++;
+        if (round < d->rounds && call->round[d->first + round].bytes) look_at_domain(call, d, round, &file->end, &most);
     }
+    bool modifies = write && most.read;
     struct request_row row = {.write = write,
-                              .size = size,
-                              .mode = follows && !(write && holes) ? MODE_SEQUENTIAL : MODE_STRIDED,
-                              .np = busy,
-                              .shared = busy > 1,
+                              .size = most.size,
+                              .mode = follows && !modifies ? MODE_SEQUENTIAL : MODE_STRIDED,
+                              .np = most.busy,
+                              .shared = most.busy > 1,
                               .count = 1};
     FORWARD(counts_add(counts, row));
-    if (!write || !holes || !busy) return 0;
+    if (!modifies) return 0;
     counts->mpiio[true].holes++;
     row.write = false;
+    row.size = most.read;
     return counts_add(counts, row);
 }
 
-static int count_call(struct call *call, int64_t *head, struct io_counts *counts) {
-    bool write = call->group->item[0]->write, follows = *head == call->low;
+static int count_call(struct call *call, struct file_state *file, struct io_counts *counts) {
+    struct mpiio_counts *mpiio = &counts->mpiio[call->group->item[0]->write];
     size_t most = 0;
     FORWARD(make_domains(call));
-    divide(call, see_part, &counts->mpiio[write]);
+    divide(call, see_part, mpiio);
     for (size_t i = 0; i < call->domains; i++) most = call->domain[i].rounds > most ? call->domain[i].rounds : most;
-    for (size_t round = 0; round < most; round++) FORWARD(count_round(call, round, write, round || follows, counts));
-    *head = call->high;
-    counts->mpiio[write].rounds += most;
-    counts->mpiio[write].exchanges++;
+    for (size_t round = 0; round < most; round++) FORWARD(count_round(call, round, file, counts));
+    file->head = call->high;
+    mpiio->rounds += most;
+    mpiio->exchanges++;
     return 0;
 }
 
 int two_phase_count(const struct access_group *group, const struct how *how, const struct library *library,
-                    int64_t *head, struct io_counts *counts, bool *exchanged) {
+                    struct file_state *file, struct io_counts *counts, bool *exchanged) {
     struct call call = {.group = group, .how = how, .library = library};
     bool interleaved = false;
     int code = collect_all(&call, &interleaved);
     *exchanged = !code && call.high > call.low && (how->two_phase == TWO_PHASE_ALWAYS || interleaved);
-    if (*exchanged) code = count_call(&call, head, counts);
+    if (*exchanged) code = count_call(&call, file, counts);
     free(call.piece);
     free(call.domain);
     free(call.round);
