@@ -125,7 +125,7 @@ class Case:
 
     def calculate(self, device):
         words = [word for way in WAYS for word in ('--variant', self.variant(way))]
-        found = self.layout.run([self.place.ioseer, 'whatif', '-q', self.model, '--on', device.path, *words, '--json', '--launcher',
+        found = self.layout.run([self.place.ioseer, 'whatif', '-q', self.model, '--on', device.path, *words, '--json', '--time', '12s', '--launcher',
                                  ' '.join(self.layout.launcher)])
         options = {option['name']: option for option in json.loads(found)['options']}
         return {way: options[self.variant(way)] for way in WAYS}

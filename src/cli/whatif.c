@@ -19,7 +19,7 @@ static struct {
     struct option_list on, system, variant;
     const char *launcher, *cache, *output, *hints, *chart;
     uint64_t np, repeat;
-    double stall;
+    double stall, seconds;
     struct model_choice model;
     bool verify, json, quiet;
 } options = {.cache = "as-recorded", .stall = REPLAY_STALL_SECONDS};
@@ -34,6 +34,7 @@ static const struct option_row rows[] = {
     {"np", 0, OPTION_COUNT, &options.np, "N", "number of processes (default: as recorded)"},
     {"hints", 0, OPTION_TEXT, &options.hints, "FILE", "write the hints of the best way to FILE, for ROMIO_HINTS"},
     {"chart", 0, OPTION_TEXT, &options.chart, "FILE", "write charts of where collective I/O wins to FILE, as HTML"},
+    {"time", 0, OPTION_DURATION, &options.seconds, "TIME", "measure each DIR for about TIME (default: 25s)"},
     ROW_LAUNCHER(&options.launcher),
     ROW_STALL(&options.stall),
     ROW_CACHE_STATE(&options.cache),
@@ -128,6 +129,7 @@ static enum status whatif_verb(int argc, char **argv) {
                                        .variants = options.variant.count,
                                        .launcher = options.launcher,
                                        .stall = options.stall,
+                                       .seconds = options.seconds,
                                        .np = (uint32_t)options.np,
                                        .verify = options.verify,
                                        .runs = options.repeat ? (unsigned)options.repeat : VERIFY_RUNS,

@@ -12,6 +12,8 @@
 #include "whatif/private.h"
 
 enum { SIZES_MOST = 4 }; // of one kind of requests
+#define SECONDS 25.0     // to measure a directory
+#define MPIIO_SHARE 0.2  // of these
 
 // --- opening
 
@@ -25,9 +27,12 @@ static void choose_mpiio(const struct asking *a, struct whatif_target *target) {
     }
 }
 
-static struct measure_settings measuring(const struct asking *a, const struct whatif_target *target) {
-    return (struct measure_settings){
-        .directory = target->name, .launcher = a->settings->launcher, .stall = a->settings->stall, .quick = true};
+static struct measure_settings measuring(const struct asking *a, const struct whatif_target *target, double share) {
+    return (struct measure_settings){.directory = target->name,
+                                     .launcher = a->settings->launcher,
+                                     .stall = a->settings->stall,
+                                     .seconds = share * (a->settings->seconds > 0 ? a->settings->seconds : SECONDS),
+                                     .quick = true};
 }
 
 static void tell(const struct asking *a, const struct whatif_target *target, size_t points) {
@@ -36,7 +41,7 @@ static void tell(const struct asking *a, const struct whatif_target *target, siz
 }
 
 static int measure_mpi(const struct asking *a, struct whatif_target *target) {
-    struct measure_settings settings = measuring(a, target);
+    struct measure_settings settings = measuring(a, target, MPIIO_SHARE);
     target->system.mpiio = calloc(1, sizeof *target->system.mpiio);
     RETURN_IF(!target->system.mpiio, -ENOMEM);
     tell(a, target, 0);
@@ -180,7 +185,7 @@ static int take_points(struct system *to, struct system *from) {
 }
 
 int target_measure(const struct asking *a, struct whatif_target *target, const struct counted *counted) {
-    struct measure_settings settings = measuring(a, target);
+    struct measure_settings settings = measuring(a, target, 1 - MPIIO_SHARE);
     struct wanting w = {0};
     struct system measured = {0};
     if (!target->is_directory) return 0;

@@ -27,6 +27,7 @@ struct whatif_settings {
     size_t variants;
     const char *launcher; // as in replay/replay.h
     double stall;
+    double seconds; // to measure each directory; 0: the default
     uint32_t cache; // enum replay_cache
     uint32_t np;    // processes; 0: as recorded
     bool verify;
