@@ -32,18 +32,24 @@ struct effort {
     double seconds;     // per phase
     double uncertainty; // half of the 95 % interval, as a fraction
     double total;       // seconds; 0: no limit
+    unsigned rounds;    // at least; 0: if there is no time left, the first look is all
 };
-static const struct effort quick_effort = {0.15, 0.05, 85}, full_effort = {0.6, 0.02, 0};
+static const struct effort quick_effort = {0.15, 0.05, 85, RUNS_LEAST + 1},
+                           full_effort = {0.6, 0.02, 0, RUNS_LEAST + 1};
+static const double POINTS_SECONDS = 20;
+static const double ONE_RUN_UNCERTAINTY = 1; // a single run says nothing about its variation: half as fast to twice
 
 // A benchmark gives two points of the system: writing and reading.
 struct pair {
     struct benchmark benchmark;
     uint32_t np;
     bool warm;
+    bool write_only;
     size_t rested; // this pair repeats another with pauses between requests: place of that one + 1; else 0
     unsigned runs;
     double seconds[2][RUNS_MOST]; // writing, reading
     double latency_p50[2], latency_p99[2];
+    struct replay_phase first[2]; // of the first look
 };
 
 struct measuring {
@@ -69,14 +75,14 @@ static bool fits(const struct measuring *m, uint64_t size, enum system_mode mode
            size * np * COUNT_MOST_RANDOM >= 2 * storage->memory_bytes;
 }
 
-// The caller gives size, mode, shared and collective of the benchmark.
+// The caller gives size, mode, shared, mpiio and collective of the benchmark.
 static int add_pair(struct measuring *m, struct pair pair) {
     struct benchmark *b = &pair.benchmark;
     if (!fits(m, b->size, b->mode, pair.np)) return 0;
     FORWARD(array_room(m->pair, m->pairs));
     b->count = PILOT_COUNT;
-    b->mpiio = b->collective;
-    b->direct = m->direct && !b->collective && !pair.warm;
+    b->mpiio |= b->collective;
+    b->direct = m->direct && !b->mpiio && !pair.warm;
     b->sync = m->drop && !pair.warm && !b->direct;
     m->pair[m->pairs++] = pair;
     return 0;
@@ -132,6 +138,22 @@ static int choose_pairs(struct measuring *m) {
     return 0;
 }
 
+static int choose_wanted(struct measuring *m, const struct measure_point_wanted *wanted, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const struct measure_point_wanted *w = &wanted[i];
+        if ((w->mpiio || w->collective) && !m->has_mpi)
+            return problem_set(m->problem, ERR_NOTHING, "MPI-IO", "there is no MPI with a runner");
+        struct pair pair = {.np = w->np, .warm = w->warm, .write_only = w->write_only};
+        pair.benchmark = (struct benchmark){.size = w->size,
+                                            .mode = w->mode,
+                                            .shared = w->shared || w->collective,
+                                            .mpiio = w->mpiio,
+                                            .collective = w->collective};
+        FORWARD(add_pair(m, pair));
+    }
+    return 0;
+}
+
 // --- running
 
 // Runs a model of benchmarks once.
@@ -149,14 +171,32 @@ static int run_model(struct measuring *m, const struct benchmark *benchmark, siz
     return code;
 }
 
+// The phases of some pairs, without reading where only writing is wanted (replay_job.phases).
+static char *list_phases(struct pair *const *group, size_t count) {
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    for (size_t i = 0; i < count && out; i++) {
+        fprintf(out, "%s%zu", i ? "," : "", 2 * i + 1);
+        if (!group[i]->write_only) fprintf(out, ",%zu", 2 * i + 2);
+    }
+    if (!out || fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
 // Runs the benchmarks of some pairs, all with one number of processes and one state of the page cache.
 static int run_group(struct measuring *m, struct pair *const *group, size_t count, struct replay_result *result) {
-    struct replay_job job = {.np = group[0]->np, .drop = m->drop && !group[0]->warm};
+    char *phases = list_phases(group, count);
+    struct replay_job job = {.np = group[0]->np, .drop = m->drop && !group[0]->warm, .phases = phases};
     struct benchmark *benchmark = malloc(count * sizeof *benchmark);
-    RETURN_IF(!benchmark, -ENOMEM);
-    for (size_t i = 0; i < count; i++) benchmark[i] = group[i]->benchmark;
-    int code = run_model(m, benchmark, count, job, result);
+    int code = phases && benchmark ? 0 : -ENOMEM;
+    for (size_t i = 0; i < count && !code; i++) benchmark[i] = group[i]->benchmark;
+    if (!code) code = run_model(m, benchmark, count, job, result);
     free(benchmark);
+    free(phases);
     return code;
 }
 
@@ -173,14 +213,16 @@ static void add_times(struct pair *pair, const struct replay_phase phase[2]) {
 static bool is_certain(const struct measuring *m, const struct pair *pair) {
     if (pair->runs < RUNS_LEAST) return false;
     return statistics_uncertainty(pair->seconds[0], pair->runs) <= m->effort.uncertainty &&
-           statistics_uncertainty(pair->seconds[1], pair->runs) <= m->effort.uncertainty;
+           (pair->write_only || statistics_uncertainty(pair->seconds[1], pair->runs) <= m->effort.uncertainty);
 }
 
 // As many requests as fill the time that a phase should take, according to the first look.
 static void set_count(struct measuring *m, struct pair *pair, const struct replay_phase phase[2]) {
     struct benchmark *b = &pair->benchmark;
-    double faster = fmin(phase[0].time, phase[1].time) / (double)b->count;
-    double slower = fmax(phase[0].time, phase[1].time) / (double)b->count;
+    double write = phase[0].time / (double)b->count, read = phase[1].time / (double)b->count;
+    if (pair->write_only) read = write;
+    double faster = fmin(write, read), slower = fmax(write, read);
+    memcpy(pair->first, phase, sizeof pair->first);
     double fitting = m->effort.seconds / fmax(sqrt(faster * slower), 1e-9);
     uint64_t most = b->mode == MODE_RANDOM ? COUNT_MOST_RANDOM : COUNT_MOST, row = b->size * pair->np;
     uint64_t room = m->system->storage.free_bytes < GROUP_BYTES ? m->system->storage.free_bytes : GROUP_BYTES;
@@ -189,7 +231,7 @@ static void set_count(struct measuring *m, struct pair *pair, const struct repla
     if (m->settings->twice_memory) b->count = 2 * m->system->storage.memory_bytes / row + 1;
     if (b->count < COUNT_LEAST) b->count = COUNT_LEAST;
     b->count += b->count % 2;
-    m->estimate += (faster + slower) * (double)b->count;
+    m->estimate += (pair->write_only ? write : faster + slower) * (double)b->count;
 }
 
 // Whether the pair needs another run. Those with pauses run once the pauses are known.
@@ -257,13 +299,22 @@ static int run_rounds(struct measuring *m) {
                 .step = MEASURE_ESTIMATE, .least = m->estimate * RUNS_LEAST, .most = m->estimate * RUNS_MOST});
     for (unsigned round = 0; round < RUNS_MOST && count_uncertain(m); round++) {
         double took = clock_seconds() - m->start;
-        if (m->effort.total > 0 && round > RUNS_LEAST && took + m->estimate > m->effort.total) break;
+        if (m->effort.total > 0 && round >= m->effort.rounds && took + m->estimate > m->effort.total) break;
         tell(m,
              (struct measure_progress){.step = MEASURE_ROUND, .round = round + 1, .uncertain = 2 * count_uncertain(m)});
         FORWARD(run_round(m, false));
         if (round == 0) set_pauses(m);
     }
     return 0;
+}
+
+// Without time for a round, the first look is the only run.
+static void use_first_look(struct measuring *m) {
+    for (size_t i = 0; i < m->pairs; i++) {
+        if (m->pair[i].runs) continue;
+        m->pair[i].benchmark.count = PILOT_COUNT;
+        add_times(&m->pair[i], m->pair[i].first);
+    }
 }
 
 // --- names and messages
@@ -281,13 +332,29 @@ static int run_microbench(struct measuring *m) {
     return code;
 }
 
+// MPI-IO with each number of processes; quick: with the most only.
+static int run_mpiio(struct measuring *m) {
+    struct measure_settings settings = *m->settings;
+    settings.launcher = m->launcher;
+    settings.seconds = 0;
+    for (size_t i = 0; i < m->pairs && m->has_mpi; i++) {
+        uint32_t np = m->pair[i].np, most = m->pair[m->pairs - 1].np;
+        bool is_last = i + 1 == m->pairs || m->pair[i + 1].np != np;
+        if (!is_last || np == 1 || (np < most && m->settings->quick)) continue;
+        FORWARD(array_room(m->system->mpiio, m->system->mpiios));
+        FORWARD(measure_mpiio(&m->system->mpiio[m->system->mpiios], &settings, np, m->problem));
+        m->system->mpiios++;
+    }
+    return 0;
+}
+
 // --- the result
 
 static void add_point(struct measuring *m, struct pair *pair, bool write) {
     struct benchmark *b = &pair->benchmark;
     double bytes = (double)(b->size * b->count) * pair->np, value[RUNS_MOST];
     for (unsigned i = 0; i < pair->runs; i++) value[i] = bytes / fmax(pair->seconds[!write][i], 1e-9);
-    double uncertainty = statistics_uncertainty(value, pair->runs);
+    double uncertainty = pair->runs > 1 ? statistics_uncertainty(value, pair->runs) : ONE_RUN_UNCERTAINTY;
     struct interval bandwidth = statistics_median(value, pair->runs);
     m->system->point[m->system->points++] = (struct system_point){.write = write,
                                                                   .size = b->size,
@@ -310,7 +377,9 @@ static int make_points(struct measuring *m) {
     m->system->point = calloc(2 * m->pairs + 1, sizeof *m->system->point);
     RETURN_IF(!m->system->point, -ENOMEM);
     for (unsigned write = 0; write < 2; write++) {
-        for (size_t i = 0; i < m->pairs; i++) add_point(m, &m->pair[i], !write);
+        for (size_t i = 0; i < m->pairs; i++) {
+            if (!write || !m->pair[i].write_only) add_point(m, &m->pair[i], !write);
+        }
     }
     system_set_peaks(m->system);
     return 0;
@@ -334,7 +403,8 @@ static int check_room(const struct measuring *m) {
     return m->pairs && fits_memory ? 0 : -ENOSPC;
 }
 
-static int measure(struct measuring *m) {
+// Finds out where and with what to measure.
+static int begin(struct measuring *m) {
     struct system *system = m->system;
     FORWARD(storage_describe(m->settings->directory, &system->storage));
     RETURN_IF(access(m->settings->directory, W_OK) < 0, -errno);
@@ -342,13 +412,29 @@ static int measure(struct measuring *m) {
     m->has_mpi = m->launcher != NULL;
     snprintf(system->messages.name, sizeof system->messages.name, "%s", launch_mpi_name(m->launcher));
     choose_cache(m);
-    FORWARD(choose_pairs(m));
+    return 0;
+}
+
+static int measure_pairs(struct measuring *m) {
     FORWARD(check_room(m));
     tell(m, (struct measure_progress){.step = MEASURE_FIRST_LOOK});
     FORWARD(run_round(m, true));
-    FORWARD(run_rounds(m));
+    return run_rounds(m);
+}
+
+static int measure_all(struct measuring *m) {
+    FORWARD(begin(m));
+    FORWARD(choose_pairs(m));
+    FORWARD(measure_pairs(m));
     FORWARD(run_microbench(m));
+    FORWARD(run_mpiio(m));
     return make_points(m);
+}
+
+static int end(struct measuring *m, int code) {
+    tell(m, (struct measure_progress){.step = MEASURE_DONE});
+    free(m->pair);
+    return code < 0 ? problem_code(m->problem, code, m->settings->directory) : 0;
 }
 
 int measure_system(struct system *system, const struct measure_settings *settings, struct problem *problem) {
@@ -356,8 +442,23 @@ int measure_system(struct system *system, const struct measure_settings *setting
     *system = (struct system){0};
     m.effort = settings->quick ? quick_effort : full_effort;
     if (settings->seconds > 0) m.effort.total = settings->seconds;
-    int code = measure(&m);
-    tell(&m, (struct measure_progress){.step = MEASURE_DONE});
-    free(m.pair);
-    return code < 0 ? problem_code(problem, code, settings->directory) : 0;
+    return end(&m, measure_all(&m));
+}
+
+static int measure_wanted(struct measuring *m, const struct measure_point_wanted *wanted, size_t count) {
+    FORWARD(begin(m));
+    FORWARD(choose_wanted(m, wanted, count));
+    m->effort.seconds = fmin(quick_effort.seconds, m->effort.total / (double)(2 * m->pairs + 1) / (RUNS_LEAST + 1));
+    FORWARD(measure_pairs(m));
+    use_first_look(m);
+    return make_points(m);
+}
+
+int measure_points(struct system *system, const struct measure_settings *settings,
+                   const struct measure_point_wanted *wanted, size_t count, struct problem *problem) {
+    struct measuring m = {.settings = settings, .system = system, .start = clock_seconds(), .problem = problem};
+    *system = (struct system){0};
+    m.effort = (struct effort){.uncertainty = quick_effort.uncertainty,
+                               .total = settings->seconds > 0 ? settings->seconds : POINTS_SECONDS};
+    return end(&m, measure_wanted(&m, wanted, count));
 }

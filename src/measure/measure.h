@@ -31,3 +31,24 @@ struct measure_settings {
 
 // Free the system in any case, also after an error.
 int measure_system(struct system *system, const struct measure_settings *settings, struct problem *problem);
+
+struct measure_point_wanted {
+    uint64_t size;
+    enum system_mode mode;
+    uint32_t np;
+    bool shared, collective; // as in a point of the system
+    bool mpiio;              // MPI-IO's independent calls; the points do not tell them from pread and pwrite
+    bool warm;               // leave the page cache alone
+    bool write_only;         // otherwise it is read, too
+};
+
+// Measures these points only, in settings->seconds or about 20 (more if the first requests take longer), not the sizes
+// and numbers of processes of the settings. Points that do not fit the storage are left out. Free the system in any
+// case.
+int measure_points(struct system *system, const struct measure_settings *settings,
+                   const struct measure_point_wanted *wanted, size_t count, struct problem *problem);
+
+// What MPI-IO with `np` processes costs on this machine and storage, in settings->seconds or about 8 (quick: 3).
+// ERR_NOTHING: there is no MPI.
+int measure_mpiio(struct system_mpiio *out, const struct measure_settings *settings, uint32_t np,
+                  struct problem *problem);

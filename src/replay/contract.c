@@ -19,16 +19,27 @@ struct field {
     { #member, type, offsetof(struct of, member), sizeof(((struct of *)0)->member) }
 
 static const struct field job_fields[] = {
-    FIELD(replay_job, FIELD_TEXT, model),         FIELD(replay_job, FIELD_TEXT, directory),
-    FIELD(replay_job, FIELD_TEXT, result),        FIELD(replay_job, FIELD_TEXT, progress),
-    FIELD(replay_job, FIELD_TEXT, slots),         FIELD(replay_job, FIELD_TEXT, phases),
-    FIELD(replay_job, FIELD_TEXT, variant),       FIELD(replay_job, FIELD_NUMBER32, task),
-    FIELD(replay_job, FIELD_NUMBER32, cache),     FIELD(replay_job, FIELD_NUMBER32, program),
-    FIELD(replay_job, FIELD_NUMBER32, np),        FIELD(replay_job, FIELD_BOOL, verify),
-    FIELD(replay_job, FIELD_BOOL, think),         FIELD(replay_job, FIELD_BOOL, drop),
-    FIELD(replay_job, FIELD_BOOL, durable),       FIELD(replay_job, FIELD_BOOL, latency),
-    FIELD(replay_job, FIELD_BOOL, null),          FIELD(replay_job, FIELD_NUMBER, delay_ns),
-    FIELD(replay_job, FIELD_SECONDS, delay_rate), {0},
+    FIELD(replay_job, FIELD_TEXT, model),
+    FIELD(replay_job, FIELD_TEXT, directory),
+    FIELD(replay_job, FIELD_TEXT, result),
+    FIELD(replay_job, FIELD_TEXT, progress),
+    FIELD(replay_job, FIELD_TEXT, slots),
+    FIELD(replay_job, FIELD_TEXT, phases),
+    FIELD(replay_job, FIELD_TEXT, variant),
+    FIELD(replay_job, FIELD_NUMBER32, task),
+    FIELD(replay_job, FIELD_NUMBER32, cache),
+    FIELD(replay_job, FIELD_NUMBER32, program),
+    FIELD(replay_job, FIELD_NUMBER32, np),
+    FIELD(replay_job, FIELD_BOOL, verify),
+    FIELD(replay_job, FIELD_BOOL, think),
+    FIELD(replay_job, FIELD_BOOL, drop),
+    FIELD(replay_job, FIELD_BOOL, durable),
+    FIELD(replay_job, FIELD_BOOL, latency),
+    FIELD(replay_job, FIELD_BOOL, null),
+    FIELD(replay_job, FIELD_NUMBER, delay_ns),
+    FIELD(replay_job, FIELD_SECONDS, delay_rate),
+    FIELD(replay_job, FIELD_SECONDS, seconds),
+    {0},
 };
 
 static const struct field phase_fields[] = {
@@ -37,6 +48,13 @@ static const struct field phase_fields[] = {
     FIELD(replay_phase, FIELD_SECONDS, latency_p50),
     FIELD(replay_phase, FIELD_SECONDS, latency_p99),
     {0},
+};
+
+static const struct field timing_fields[] = {
+    FIELD(replay_timing, FIELD_NUMBER32, kind),  FIELD(replay_timing, FIELD_BOOL, write),
+    FIELD(replay_timing, FIELD_NUMBER, bytes),   FIELD(replay_timing, FIELD_NUMBER, rounds),
+    FIELD(replay_timing, FIELD_NUMBER, pieces),  FIELD(replay_timing, FIELD_SECONDS, seconds),
+    FIELD(replay_timing, FIELD_SECONDS, memory), {0},
 };
 
 static const struct field result_fields[] = {
@@ -51,6 +69,8 @@ static const struct field result_fields[] = {
     FIELD(replay_result, FIELD_SECONDS, unlink),
     FIELD(replay_result, FIELD_SECONDS, message_latency),
     FIELD(replay_result, FIELD_SECONDS, message_bandwidth),
+    FIELD(replay_result, FIELD_CHARS, library),
+    FIELD(replay_result, FIELD_NUMBER, nodes),
     {0},
 };
 
@@ -70,14 +90,20 @@ static void write_fields(struct json_out *json, const struct field *field, const
     }
 }
 
-static void write_phases(struct json_out *json, const struct replay_result *result) {
-    key_array(json, "phases");
-    for (size_t i = 0; i < result->phases; i++) {
+static void write_list(struct json_out *json, const char *key, const struct field *field, const void *item,
+                       size_t bytes, size_t count) {
+    key_array(json, key);
+    for (size_t i = 0; i < count; i++) {
         json_object(json);
-        write_fields(json, phase_fields, &result->phase[i]);
+        write_fields(json, field, (const char *)item + i * bytes);
         json_close(json);
     }
     json_close(json);
+}
+
+static void write_lists(struct json_out *json, const struct replay_result *result) {
+    write_list(json, "phases", phase_fields, result->phase, sizeof *result->phase, result->phases);
+    write_list(json, "timings", timing_fields, result->timing, sizeof *result->timing, result->timings);
 }
 
 // Writes the job or the result; the other is NULL.
@@ -88,7 +114,7 @@ static int write_file(const char *path, const struct replay_job *job, const stru
     int code = json ? 0 : -ENOMEM;
     if (json) {
         json_object(json);
-        if (result) write_phases(json, result);
+        if (result) write_lists(json, result);
         write_fields(json, job ? job_fields : result_fields, job ? (const void *)job : result);
         json_close(json);
         code = json_out_end(json);
@@ -138,17 +164,18 @@ static int read_field(const struct json_value *object, const struct field *field
     }
 }
 
-static bool is_known(const char *key, const struct field *field, const char *also) {
+static bool is_known(const char *key, const struct field *field) {
     while (field->key && strcmp(field->key, key)) field++;
-    return field->key || (also && !strcmp(also, key));
+    return field->key;
 }
 
-// `also` is a key besides the fields that the caller reads itself, or NULL.
-static int read_fields(const struct json_value *object, const struct field *field, const char *also, void *to,
+// Lists are for the caller.
+static int read_fields(const struct json_value *object, const struct field *field, void *to,
                        struct json_in_error *error) {
     for (size_t i = 0; i < json_in_length(object); i++) {
         const char *key = json_in_key(object, i);
-        if (!key || !is_known(key, field, also))
+        bool is_list = json_in_type(json_in_at(object, i)) == JSON_ARRAY;
+        if (!key || (!is_list && !is_known(key, field)))
             return json_in_fail(error, json_in_at(object, i), "%.40s is an unknown key", key ? key : "a list");
     }
     for (; field->key; field++) FORWARD(read_field(object, field, (char *)to + field->offset, error));
@@ -157,7 +184,7 @@ static int read_fields(const struct json_value *object, const struct field *fiel
 
 int contract_read_job(struct replay_job *job, struct json_in *memory, const char *path, struct json_in_error *error) {
     FORWARD(json_in_read(memory, path, error));
-    int code = read_fields(memory->root, job_fields, NULL, job, error);
+    int code = read_fields(memory->root, job_fields, job, error);
     if (!code && (!job->model || !job->directory || !job->result || !job->np || job->task >= TASK_COUNT ||
                   job->cache >= CACHE_COUNT))
         code = json_in_fail(error, memory->root, "a value is out of range");
@@ -165,25 +192,37 @@ int contract_read_job(struct replay_job *job, struct json_in *memory, const char
     return code;
 }
 
-static int read_phases(struct replay_result *result, const struct json_value *root, struct json_in_error *error) {
-    const struct json_value *phases;
-    FORWARD(json_in_need_array(root, "phases", &phases, error));
-    result->phases = json_in_length(phases);
-    result->phase = calloc(result->phases + 1, sizeof *result->phase);
-    RETURN_IF(!result->phase, -ENOMEM);
-    for (size_t i = 0; i < result->phases; i++) {
-        FORWARD(read_fields(json_in_at(phases, i), phase_fields, NULL, &result->phase[i], error));
-        result->total += result->phase[i].time;
+// The caller frees *item in any case; it is NULL if the list is empty.
+static int read_list(const struct json_value *root, const char *key, const struct field *field, size_t bytes,
+                     void **item, size_t *count, struct json_in_error *error) {
+    const struct json_value *list;
+    FORWARD(json_in_need_array(root, key, &list, error));
+    size_t length = json_in_length(list);
+    *item = length ? calloc(length, bytes) : NULL;
+    RETURN_IF(length && !*item, -ENOMEM);
+    for (; *count < length; ++*count) {
+        FORWARD(read_fields(json_in_at(list, *count), field, (char *)*item + *count * bytes, error));
     }
     return 0;
+}
+
+static int read_lists(struct replay_result *result, const struct json_value *root, struct json_in_error *error) {
+    void *phase = NULL, *timing = NULL;
+    int code = read_list(root, "phases", phase_fields, sizeof *result->phase, &phase, &result->phases, error);
+    if (!code)
+        code = read_list(root, "timings", timing_fields, sizeof *result->timing, &timing, &result->timings, error);
+    result->phase = phase;
+    result->timing = timing;
+    for (size_t i = 0; i < result->phases; i++) result->total += result->phase[i].time;
+    return code;
 }
 
 int contract_read_result(struct replay_result *result, const char *path, struct json_in_error *error) {
     struct json_in json;
     *result = (struct replay_result){0};
     FORWARD(json_in_read(&json, path, error));
-    int code = read_fields(json.root, result_fields, "phases", result, error);
-    if (!code) code = read_phases(result, json.root, error);
+    int code = read_fields(json.root, result_fields, result, error);
+    if (!code) code = read_lists(result, json.root, error);
     json_in_free(&json);
     return code;
 }

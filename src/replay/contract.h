@@ -12,6 +12,7 @@ enum replay_task {
     TASK_RUN,        // the model's operations
     TASK_PREPARE,    // make the files that the program found; in one process
     TASK_MICROBENCH, // no model: times metadata calls and messages
+    TASK_EXCHANGE,   // no model: times messages, and MPI-IO on files in memory
     TASK_COUNT
 };
 
@@ -38,6 +39,7 @@ struct replay_job {
     bool null;             // do no I/O, only wait:
     uint64_t delay_ns;     // for each operation
     double delay_rate;     // bytes per second; 0: no limit
+    double seconds;        // of TASK_EXCHANGE, about
 };
 
 // What a process does. All zero: it has not started.
@@ -59,6 +61,23 @@ struct replay_phase {
     double latency_p50, latency_p99; // of single transfers, if the job asks for them
 };
 
+enum replay_timing_kind {
+    TIMING_WITHIN,      // a message between two ranks of a node
+    TIMING_BETWEEN,     // of two nodes
+    TIMING_COLLECTIVE,  // a call of all ranks
+    TIMING_INDEPENDENT, // a call of one rank, with a file view
+    TIMING_COUNT
+};
+
+// Medians of TASK_EXCHANGE. The counts of collective calls are those of all ranks together.
+struct replay_timing {
+    uint32_t kind; // enum replay_timing_kind
+    bool write;
+    uint64_t bytes, rounds, pieces;
+    double seconds;
+    double memory; // of that, in the same requests without MPI
+};
+
 struct replay_result {
     struct replay_phase *phase; // by phase of the model
     size_t phases;
@@ -71,6 +90,10 @@ struct replay_result {
     double create, stat, open, unlink; // calls per second, of TASK_MICROBENCH
     double message_latency;            // seconds; 0 without MPI
     double message_bandwidth;          // bytes per second
+    struct replay_timing *timing;      // of TASK_EXCHANGE; else NULL
+    size_t timings;
+    char library[16]; // romio or ompio
+    uint64_t nodes;
 };
 
 int contract_write_job(const struct replay_job *job, const char *path);
@@ -78,5 +101,5 @@ int contract_write_job(const struct replay_job *job, const char *path);
 int contract_read_job(struct replay_job *job, struct json_in *memory, const char *path, struct json_in_error *error);
 
 int contract_write_result(const struct replay_result *result, const char *path);
-// Free the phases in any case, also after an error.
+// Free phases and timings in any case, also after an error.
 int contract_read_result(struct replay_result *result, const char *path, struct json_in_error *error);

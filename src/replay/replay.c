@@ -143,7 +143,7 @@ static int read_result(const struct session *session, struct replay_result *resu
     struct json_in_error error = {0};
     int code = contract_read_result(result, session->workspace.file[WORKSPACE_RESULT], &error);
     if (code < 0) return problem_json(session->problem, code, "the result of the runner", &error);
-    bool complete = result->phases == session->model->phases || session->settings->job.task == TASK_MICROBENCH;
+    bool complete = result->phases == session->model->phases || session->settings->job.task != TASK_RUN;
     return complete ? 0 : problem_code(session->problem, ERR_FORMAT, "the result of the runner");
 }
 

@@ -36,6 +36,7 @@ static int run_task(struct runner *runner) {
     FORWARD(model_infer_communicators(&runner->model, runner->job->program));
     runner->scaled = runner->model.program[runner->job->program].np != (uint32_t)world.size;
     FORWARD(model_scale(&runner->model, runner->job->program, (uint32_t)world.size));
+    if (runner->job->task == TASK_EXCHANGE) return exchange_run(runner->job);
     return runner->job->task == TASK_MICROBENCH ? microbench_run(runner->job) : runner_run(runner);
 }
 

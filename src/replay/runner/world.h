@@ -34,6 +34,9 @@ void world_synchronise(const struct op_kind *kind, int rank);
 void world_gather(const void *mine, size_t bytes, void *all); // to rank 0; others may pass NULL for `all`
 // Sends from rank 0 to rank 1 and back; false if there are no messages: without MPI, or in a single process.
 bool world_exchange(void *data, size_t bytes);
+// Does TASK_EXCHANGE (exchange.h); ERR_LIMIT without MPI.
+struct replay_job;
+int exchange_run(const struct replay_job *job);
 // Ends the world; returns the exit status. A process with a status other than 0 ends the others, because they may wait
 // for it.
 int world_end(int status);

@@ -53,6 +53,7 @@ int system_add_node(struct system *system, const struct system *node) {
 
 void system_free(struct system *system) {
     free(system->node);
+    free(system->mpiio);
     free(system->point);
     *system = (struct system){0};
 }
@@ -106,6 +107,58 @@ static void write_points(const struct system *system, const char *key, bool rest
     json_close(json);
 }
 
+// Both 0: it was not measured.
+static void write_line(const struct system_line *line, const char *key, struct json_out *json) {
+    if (!(line->start > 0) && !(line->per_byte > 0)) {
+        key_null(json, key);
+        return;
+    }
+    json_key(json, key);
+    json_object_of(json, m_double("start", line->start), m_double("per_byte", line->per_byte));
+}
+
+static void write_bandwidths(const double value[2], const char *key, uint64_t size, struct json_out *json) {
+    key_object(json, key);
+    json_members(json, m_double_if("read", value[0] > 0, value[0]), m_double_if("write", value[1] > 0, value[1]));
+    if (size) key_number(json, "size", size);
+    json_close(json);
+}
+
+static void write_costs(const double value[2], const char *key, struct json_out *json) {
+    json_key(json, key);
+    json_object_of(json, m_double("read", value[0]), m_double("write", value[1]));
+}
+
+static void write_collective(const struct system_collective *costs, const char *key, struct json_out *json) {
+    json_key(json, key);
+    json_object_of(json, m_double("per_call", costs->per_call), m_double("per_round", costs->per_round),
+                   m_double("per_byte", costs->per_byte), m_double("per_piece", costs->per_piece),
+                   m_double("error", costs->error));
+}
+
+static void write_mpiio(const struct system_mpiio *mpiio, struct json_out *json) {
+    json_object(json);
+    json_members(json, m_known("name", mpiio->name), m_known("library", mpiio->library), m_number("np", mpiio->np),
+                 m_number("nodes", mpiio->nodes));
+    write_line(&mpiio->within, "within", json);
+    write_line(&mpiio->between, "between", json);
+    write_bandwidths(mpiio->sequential, "sequential", 0, json);
+    write_bandwidths(mpiio->random, "random", mpiio->random_size, json);
+    key_object(json, "collective");
+    write_collective(&mpiio->collective[0], "read", json);
+    write_collective(&mpiio->collective[1], "write", json);
+    json_close(json);
+    write_costs(mpiio->per_piece, "per_piece", json);
+    write_costs(mpiio->per_call, "per_call", json);
+    json_close(json);
+}
+
+static void write_mpiios(const struct system *system, struct json_out *json) {
+    key_array(json, "mpiio");
+    for (size_t i = 0; i < system->mpiios; i++) write_mpiio(&system->mpiio[i], json);
+    json_close(json);
+}
+
 int system_write(const struct system *system, FILE *out) {
     struct json_out *json = json_out_begin(out, 2);
     RETURN_IF(!json, -ENOMEM);
@@ -127,6 +180,7 @@ int system_write(const struct system *system, FILE *out) {
                  m_double("latency", system->messages.latency > 0 ? system->messages.latency : NAN),
                  m_double("bandwidth", system->messages.bandwidth > 0 ? system->messages.bandwidth : NAN));
     json_close(json);
+    write_mpiios(system, json);
     write_points(system, "points", false, json);
     write_points(system, "rested", true, json);
     json_close(json);
@@ -203,6 +257,67 @@ static void read_metadata(const struct json_value *value, struct system_metadata
     metadata->np = np >= 1 && np <= UINT32_MAX ? (uint32_t)np : 0;
 }
 
+// --- reading MPI-IO
+
+// A time or bandwidth that is left out or null is 0.
+static int read_cost(const struct json_value *object, const char *key, double *out, struct json_in_error *error) {
+    read_double(object, key, out);
+    return *out >= 0 ? 0 : json_in_fail(error, json_in_member(object, key), "\"%s\" is negative", key);
+}
+
+static int read_costs(const struct json_value *object, double value[2], struct json_in_error *error) {
+    FORWARD(read_cost(object, "read", &value[0], error));
+    return read_cost(object, "write", &value[1], error);
+}
+
+static int read_line(const struct json_value *object, struct system_line *line, struct json_in_error *error) {
+    FORWARD(read_cost(object, "start", &line->start, error));
+    return read_cost(object, "per_byte", &line->per_byte, error);
+}
+
+static int read_collective(const struct json_value *object, struct system_collective *costs,
+                           struct json_in_error *error) {
+    FORWARD(read_cost(object, "per_call", &costs->per_call, error));
+    FORWARD(read_cost(object, "per_round", &costs->per_round, error));
+    FORWARD(read_cost(object, "per_byte", &costs->per_byte, error));
+    FORWARD(read_cost(object, "per_piece", &costs->per_piece, error));
+    return read_cost(object, "error", &costs->error, error);
+}
+
+static int read_mpiio(const struct json_value *value, struct system_mpiio *mpiio, struct json_in_error *error) {
+    uint64_t np, nodes = 1;
+    const char *library;
+    const struct json_value *random = json_in_member(value, "random"), *both = json_in_member(value, "collective");
+    FORWARD(json_in_need_uint64(value, "np", &np, error));
+    json_in_uint64(json_in_member(value, "nodes"), &nodes);
+    if (!np || np > UINT32_MAX || !nodes || nodes > np)
+        return json_in_fail(error, value, "\"np\" or \"nodes\" is out of range");
+    mpiio->np = (uint32_t)np;
+    mpiio->nodes = (uint32_t)nodes;
+    read_text(value, "name", mpiio->name);
+    if (json_in_text(json_in_member(value, "library"), &library, NULL) == 0)
+        snprintf(mpiio->library, sizeof mpiio->library, "%s", library);
+    FORWARD(read_line(json_in_member(value, "within"), &mpiio->within, error));
+    FORWARD(read_line(json_in_member(value, "between"), &mpiio->between, error));
+    FORWARD(read_costs(json_in_member(value, "sequential"), mpiio->sequential, error));
+    FORWARD(read_costs(random, mpiio->random, error));
+    json_in_uint64(json_in_member(random, "size"), &mpiio->random_size);
+    FORWARD(read_collective(json_in_member(both, "read"), &mpiio->collective[0], error));
+    FORWARD(read_collective(json_in_member(both, "write"), &mpiio->collective[1], error));
+    FORWARD(read_costs(json_in_member(value, "per_piece"), mpiio->per_piece, error));
+    return read_costs(json_in_member(value, "per_call"), mpiio->per_call, error);
+}
+
+// Profiles of older versions have none.
+static int read_mpiios(const struct json_value *value, struct system *system, struct json_in_error *error) {
+    system->mpiio = calloc(json_in_length(value) + 1, sizeof *system->mpiio);
+    RETURN_IF(!system->mpiio, -ENOMEM);
+    for (size_t i = 0; i < json_in_length(value); i++) {
+        FORWARD(read_mpiio(json_in_at(value, i), &system->mpiio[system->mpiios++], error));
+    }
+    return 0;
+}
+
 static int read_all(struct system *system, const struct json_value *root, struct json_in_error *error) {
     uint64_t version;
     const struct json_value *points, *rested, *peak;
@@ -227,7 +342,7 @@ static int read_all(struct system *system, const struct json_value *root, struct
     read_text(messages, "name", system->messages.name);
     read_double(messages, "latency", &system->messages.latency);
     read_double(messages, "bandwidth", &system->messages.bandwidth);
-    return 0;
+    return read_mpiios(json_in_member(root, "mpiio"), system, error);
 }
 
 int system_read(struct system *system, const char *path, struct json_in_error *error) {
