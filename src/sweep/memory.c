@@ -113,9 +113,7 @@ static int make_group(const struct memory_limits *limits, uint64_t bytes) {
     return put_number(limits->group, limits->is_unified ? "memory.max" : "memory.limit_in_bytes", bytes);
 }
 
-// Processes that the kernel ended since the group was made. One that is about to be ended may not be counted yet, but
-// the program has ended by then.
-static uint64_t count_kills(const struct memory_limits *limits) {
+uint64_t memory_kills(const struct memory_limits *limits) {
     uint64_t kills = 0, value;
     char name[64];
     FILE *in = fopen(path_in(limits->group, limits->is_unified ? "memory.events" : "memory.oom_control").text, "re");
@@ -133,7 +131,7 @@ int memory_limit(struct memory_limits *limits, uint64_t bytes) {
 }
 
 void memory_release(struct memory_limits *limits, bool *killed) {
-    *killed = count_kills(limits) > 0;
+    *killed = memory_kills(limits) > 0;
     remove_group(limits->group, true);
     release_dirty(limits);
 }
@@ -149,13 +147,14 @@ static int try_entering(const char *procs) {
     return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
 }
 
-// Groups of sweeps that were killed together with their guards have no processes.
+// Groups of sweeps that were killed together with their guards. They have no processes.
 static void remove_dead(const char *folder) {
     DIR *directory = opendir(folder);
     const struct dirent *entry;
     while (directory && (entry = readdir(directory))) {
-        if (!strncmp(entry->d_name, group_prefix, sizeof group_prefix - 1))
-            remove_group(path_in(folder, entry->d_name).text, false);
+        if (strncmp(entry->d_name, group_prefix, sizeof group_prefix - 1) != 0) continue;
+        pid_t owner = (pid_t)atoi(entry->d_name + sizeof group_prefix - 1);
+        if (!process_is_running(owner)) remove_group(path_in(folder, entry->d_name).text, false);
     }
     if (directory) closedir(directory);
 }

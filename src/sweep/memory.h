@@ -29,4 +29,5 @@ void memory_forget(struct memory_limits *limits);
 
 // Around each run with a limit. `killed`: the kernel ended processes of the run because their memory was full.
 int memory_limit(struct memory_limits *limits, uint64_t bytes);
+uint64_t memory_kills(const struct memory_limits *limits); // of this run, so far; 0 without a group
 void memory_release(struct memory_limits *limits, bool *killed);

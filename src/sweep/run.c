@@ -23,7 +23,7 @@
 #include "replay/workspace.h"
 #include "sweep/working_set.h"
 
-enum { END_MS = 10000, POLL_MS = 200, RECORD_WAIT_SECONDS = 2 };
+enum { END_MS = 10000, POLL_MS = 200, RECORD_WAIT_SECONDS = 2, PATIENCE_SECONDS = 20 };
 
 struct running {
     const struct sweep *sweep;
@@ -245,18 +245,22 @@ static void end_child(pid_t child) {
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
 }
 
-// Returns 0 when the child has told its result, or ended.
+// Returns 0 when the child has told its result, or ended. Ranks whose neighbour was killed for its memory may wait for
+// it forever.
 static int await(pid_t child, int report, struct sweeping *sweeping, struct run_result *result) {
     sigset_t ending = ending_signals();
     int status;
+    double killed = 0;
     for (;;) {
         int signal = sigtimedwait(&ending, NULL, &(struct timespec){0});
+        double now = clock_seconds();
         if (signal > 0) sweeping->problem->signal = signal;
-        bool late = sweeping->deadline > 0 && clock_seconds() > sweeping->deadline;
-        if (signal > 0 || late) {
-            end_child(child);
-            return signal > 0 ? -EINTR : -ETIMEDOUT;
-        }
+        if (!killed && memory_kills(&sweeping->limits)) killed = now;
+        bool late = sweeping->deadline > 0 && now > sweeping->deadline;
+        bool hangs = killed > 0 && now > killed + PATIENCE_SECONDS;
+        if (signal > 0 || late || hangs) end_child(child);
+        if (signal > 0 || late) return signal > 0 ? -EINTR : -ETIMEDOUT;
+        if (hangs) return 0;
         if (poll(&(struct pollfd){.fd = report, .events = POLLIN}, 1, POLL_MS) > 0) break;
     }
     bool told = read(report, result, sizeof *result) == (ssize_t)sizeof *result;

@@ -89,7 +89,7 @@ function buildLines(sweep, lines) {
             min: Math.floor(from - 0.25),
             max: Math.ceil(until + 0.25),
             interval: 1,
-            axisLabel: { formatter: (value) => (hasNone && value === place(null) ? 'no limit' : shortBytes(2 ** value)) },
+            axisLabel: { formatter: (value) => (hasNone && value >= place(null) ? (value === place(null) ? 'no limit' : '') : shortBytes(2 ** value)) },
         }),
         yAxis: axis({ type: 'value', min: 0, ...timeScale(most) }),
         series: [
@@ -117,7 +117,7 @@ function growth({ points }) {
 function tellLines(lines) {
     const words = lines.flatMap((line) => {
         const ends = growth(line);
-        return ends ? [`${line.name} takes ${times(ends.most.time, ends.least.time)} as long with ${memory(ends.least.cache)} as with ${memory(ends.most.cache)}`] : [];
+        return ends ? [`${line.name} takes ${times(ends.least.time, ends.most.time)} as long with ${memory(ends.least.cache)} as with ${memory(ends.most.cache)}`] : [];
     });
     const killed = lines.flatMap(({ points }) => points.filter((point) => point.killed)).length;
     return `${words.length > 0 ? `${words.join('; ')}.` : 'There is one size only.'}${killed > 0 ? ` ${capital(plural(killed, 'point'))} had too little memory.` : ''}`;
