@@ -17,7 +17,7 @@
 #include "replay/replay.h"
 
 static struct {
-    const char *on, *launcher, *phases, *cache, *null, *output, *log;
+    const char *on, *launcher, *phases, *cache, *null, *output, *log, *variant;
     uint64_t np, repeat;
     double stall;
     struct model_choice model;
@@ -31,6 +31,7 @@ static const struct option_row rows[] = {
     ROW_STALL(&options.stall),
     {"repeat", 0, OPTION_COUNT, &options.repeat, "N", "number of runs (default: 1)"},
     {"phases", 0, OPTION_TEXT, &options.phases, "LIST", "replay only these phases, such as 1,3-5"},
+    {"variant", 0, OPTION_TEXT, &options.variant, "VARIANT", "do the same I/O by other calls: collective,cb_nodes=2"},
     ROW_CACHE_STATE(&options.cache),
     {"verify", 0, OPTION_FLAG, &options.verify, NULL, "check the data that is read"},
     {"no-think", 0, OPTION_FLAG, &options.no_think, NULL, "do not pause between operations"},
@@ -186,6 +187,7 @@ static enum status check_options(int argc, struct replay_job *job) {
         return cli_usage("replay", options.null, "must be NS or NS,RATE, such as 1000,2e9");
     if (options.log && (options.no_similarity || options.null))
         return cli_usage("replay", "--log", "cannot be combined with --no-similarity or --null");
+    if (options.variant && options.null) return cli_usage("replay", "--variant", "cannot be combined with --null");
     if (options.log && !access(options.log, F_OK)) return cli_fail("replay", options.log, -EEXIST);
     enum status status = output_check("replay", options.log);
     return status == STATUS_OK ? output_check("replay", options.output) : status;
@@ -209,6 +211,7 @@ static enum status replay_verb(int argc, char **argv) {
                                        .launcher = options.launcher,
                                        .stall = options.stall,
                                        .job = {.phases = options.phases,
+                                               .variant = options.variant,
                                                .np = (uint32_t)options.np,
                                                .verify = options.verify,
                                                .think = !options.no_think},

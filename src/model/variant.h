@@ -33,18 +33,23 @@ struct variant {
     bool nonblocking;      // "nonblocking": transfers begin early and end before the program's next call on the file
                            // that needs them; its own computation hides them
     uint32_t np;           // "np=N": processes; 0: as recorded
+    uint32_t nodes;        // machines that the processes are on, 0 for one: not part of the text, only for the hints
 };
 
-enum { VARIANT_TEXT_BYTES = 160 };
+enum { VARIANT_TEXT_BYTES = 192 };
 void variant_text(const struct variant *variant, char out[VARIANT_TEXT_BYTES]); // "as-recorded" if nothing differs
 int variant_parse(struct variant *variant, const char *text); // ERR_USAGE, and leaves *variant as it was
 
 // Whether the program can do its I/O in this way, all of it or the phases that are moved by MPI-IO; `why` (NULL if it
 // can) is a text that needs no free, such as "ranks make different numbers of calls".
 int variant_check(const struct variant *variant, const struct model *model, uint32_t program, const char **why);
+// The same of the phases of a list (model/phase_list.h).
+int variant_check_phases(const struct variant *variant, const struct model *model, uint32_t program, const char *phases,
+                         const char **why);
 
 // The hints of MPI-IO by which a program asks for this, as ROMIO names them; those that `variant` leaves as recorded
-// are not among them.
+// are not among them. ROMIO takes one aggregator of each machine unless cb_config_list allows more. OMPIO knows
+// cb_nodes and cb_buffer_size only.
 enum { VARIANT_HINTS = 8 };
 struct variant_hint {
     const char *name;

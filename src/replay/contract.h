@@ -25,6 +25,7 @@ struct replay_job {
     const char *progress;  // file for the number of the phase that rank 0 is in; NULL: none
     const char *slots;     // file in which each process tells what it does: struct replay_slot by rank; NULL: none
     const char *phases;    // numbers and ranges, "1,3-5"; NULL: all
+    const char *variant;   // as text (model/variant.h): other calls in place of the recorded ones; NULL: none
     uint32_t task;         // enum replay_task
     uint32_t cache;        // enum replay_cache
     uint32_t program;      // of the model

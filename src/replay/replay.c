@@ -14,6 +14,7 @@
 #include "model/file/write.h"
 #include "model/model.h"
 #include "model/phase_list.h"
+#include "model/variant.h"
 #include "replay/launch.h"
 
 enum { MOST_PROCESSES = 1 << 20 };
@@ -271,13 +272,42 @@ static int run_all(struct session *session, bool scaled, struct replay_outcome *
     RETURN_IF(!outcome->run, -ENOMEM);
     while (outcome->runs < settings->repeat) {
         struct replay_result *result = &outcome->run[outcome->runs++];
-        bool recorded = outcome->runs == 1 && settings->compare;
+        bool recorded = outcome->runs == 1 && (settings->compare || settings->log);
         FORWARD(run(session, recorded, result));
         FORWARD(check_run(result, session->problem));
-        int code = recorded ? compare(session, scaled, outcome) : 0;
+        int code = recorded && settings->compare ? compare(session, scaled, outcome) : 0;
         if (code < 0) return problem_code(session->problem, code, "comparing");
     }
     return 0;
+}
+
+// --- variants
+
+// Whether the program, scaled to the processes of the replay, can do its I/O so.
+static int check_variant(const struct model *model, const struct replay_job *job, struct problem *problem) {
+    struct variant variant;
+    const char *why;
+    if (!job->variant) return 0;
+    FORWARD(variant_parse(&variant, job->variant));
+    FORWARD(variant_check_phases(&variant, model, job->program, job->phases, &why));
+    return why ? problem_set(problem, ERR_USAGE, job->variant, "%s", why) : 0;
+}
+
+// How many processes a variant wants is one of the options of the replay.
+static int use_variant(struct replay_job *job, struct problem *problem) {
+    struct variant variant;
+    if (!job->variant) return 0;
+    if (variant_parse(&variant, job->variant) < 0)
+        return problem_set(problem, ERR_USAGE, job->variant, "is no variant, such as collective,cb_nodes=2");
+    if (job->np && variant.np && job->np != variant.np)
+        return problem_set(problem, ERR_USAGE, job->variant, "and --np %u differ", job->np);
+    if (variant.np) job->np = variant.np;
+    return 0;
+}
+
+static int scale(struct model *model, const struct replay_job *job) {
+    if (job->variant) FORWARD(model_infer_communicators(model, job->program));
+    return model_scale(model, job->program, job->np);
 }
 
 int replay_repeat(struct replay_settings settings, struct model *model, const char *name,
@@ -288,12 +318,15 @@ int replay_repeat(struct replay_settings settings, struct model *model, const ch
     FORWARD(replay_check_model(model, name, "replay", problem));
     uint32_t np = model->program[outcome->program].np;
     job->program = outcome->program;
+    FORWARD(use_variant(job, problem));
+    if (job->variant) settings.compare = false; // it differs
     if (!job->np) job->np = np;
     FORWARD(check_phases(model, job->program, job->phases, problem));
     int code = job->null ? 0 : check_space(model, settings.target, (double)job->np / np, problem);
     if (code < 0) return problem_code(problem, code, settings.target);
-    code = session_start(&session);
-    if (!code) code = model_scale(model, job->program, job->np);
+    code = session_start(&session); // the runner scales the model itself
+    if (!code) code = scale(model, job);
+    if (!code && check_variant(model, job, problem) < 0) code = ERR_USAGE, settings.keep = false;
     if (!code) code = run_all(&session, job->np != np, outcome);
     if (settings.keep && session.workspace.folder) outcome->kept = strdup(session.workspace.folder);
     return session_end(&session, settings.keep, code);

@@ -19,8 +19,8 @@ struct replay_settings {
     void *context;
     // Only for replay_repeat:
     size_t repeat;   // runs
-    bool compare;    // record the first run and compare it with the model
-    const char *log; // keep the log of that run there; or NULL
+    bool compare;    // record the first run and compare it with the model, unless that is done in a variant
+    const char *log; // record the first run and keep its log there; or NULL
     bool keep;       // leave the files of the last run
 };
 

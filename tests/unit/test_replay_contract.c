@@ -27,6 +27,7 @@ static const struct replay_job job = {.model = "/m \"1\"",
                                       .directory = "/d\xff",
                                       .result = "/r",
                                       .phases = "1,3-5",
+                                      .variant = "posix",
                                       .task = TASK_PREPARE,
                                       .cache = CACHE_WARM,
                                       .program = 2,
@@ -46,6 +47,7 @@ static void test_job(void **state) {
     assert_string_equal(read.model, job.model);
     assert_string_equal(read.directory, job.directory);
     assert_string_equal(read.phases, job.phases);
+    assert_string_equal(read.variant, job.variant);
     assert_null(read.progress);
     assert_int_equal(read.task, TASK_PREPARE);
     assert_int_equal(read.cache, CACHE_WARM);

@@ -7,10 +7,19 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "replay/runner/runner.h"
 #include "replay/runner/unrecorded.h"
 
 enum { OPEN_WAIT_SECONDS = 10, NAME_POLL_US = 500 };
+
+static int append_rank(char **path, uint32_t rank) {
+    char *own;
+    RETURN_IF(asprintf(&own, "%s.%u", *path, rank) < 0, -ENOMEM);
+    free(*path);
+    *path = own;
+    return 0;
+}
 
 static struct replay_file *lookup_file(struct runner *runner, uint32_t set, uint32_t member) {
     uint32_t at = lookup_find(&runner->file_of, lookup_pair(set, member));
@@ -23,6 +32,11 @@ static struct replay_file *lookup_file(struct runner *runner, uint32_t set, uint
     *file = (struct replay_file){.set = set, .member = member, .fd = -1, .spare = -1, .own = -1};
     pthread_mutex_init(&file->position_lock, NULL);
     file->path = paths_of(&runner->paths, set, member);
+    file->is_own = variants_owns(runner, set, member);
+    if (file->is_own && file->path && append_rank(&file->path, runner->rank) < 0) {
+        free(file->path);
+        file->path = NULL;
+    }
     if (!file->path || lookup_set(&runner->file_of, lookup_pair(set, member), (uint32_t)runner->files) < 0) {
         free(file->path);
         free(file);
@@ -90,7 +104,7 @@ int files_open_inherited(const struct runner *runner, struct replay_file *file, 
 // Processes without MPI do not wait for each other: one may use a file before another has made it.
 static void wait_for_name(struct replay_thread *thread, const struct replay_file *file) {
     double until = clock_seconds() + OPEN_WAIT_SECONDS;
-    if (thread->runner->np < 2) return;
+    if (thread->runner->np < 2 || file->is_own) return;
     while (!thread->gave_up && !unrecorded_exists(file->path)) {
         usleep(NAME_POLL_US);
         thread->gave_up = clock_seconds() > until;

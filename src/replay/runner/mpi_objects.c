@@ -4,13 +4,18 @@
 
 // --- hints
 
-MPI_Info mpi_hints_of(const struct model *model, const struct op_kind *kind) {
+MPI_Info mpi_hints_of(const struct runner *runner, const struct op_kind *kind, bool opens) {
+    static const struct model_hints none;
+    struct variant_hint of_variant[VARIANT_HINTS];
+    const struct model *model = &runner->model;
+    bool known = kind->hints && kind->hints <= model->hints_count;
+    const struct model_hints *hints = known ? &model->hints[kind->hints - 1] : &none;
+    unsigned count = variant_hints(&runner->variants.variant, of_variant);
     MPI_Info info = MPI_INFO_NULL;
-    if (!kind->hints || kind->hints > model->hints_count) return info;
-    const struct model_hints *hints = &model->hints[kind->hints - 1];
-    if (!hints->asked_count) return info;
+    if (!hints->asked_count && (!opens || !count)) return info;
     MPI_Info_create(&info);
     for (size_t i = 0; i < hints->asked_count; i++) MPI_Info_set(info, hints->asked[i].name, hints->asked[i].value);
+    for (unsigned i = 0; i < count; i++) MPI_Info_set(info, of_variant[i].name, of_variant[i].value);
     return info;
 }
 
@@ -58,7 +63,7 @@ int mpi_set_view(struct replay_thread *thread, struct replay_file *file, const s
     }
     const struct made *made = thread->runner->mpi_types[type - thread->runner->model.types.type];
     if (!made || made->view.filetype == MPI_DATATYPE_NULL) return MPI_ERR_TYPE;
-    MPI_Info info = mpi_hints_of(&thread->runner->model, step->kind);
+    MPI_Info info = mpi_hints_of(thread->runner, step->kind, false);
     MPI_Offset displacement = step->op->at[AT_OFFSET];
     int code = MPI_File_set_view(open->handle, displacement, made->view.etype, made->view.filetype, "native", info);
     open->etype_bytes = made->view.etype_bytes;

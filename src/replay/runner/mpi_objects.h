@@ -9,6 +9,7 @@
 struct mpi_open {
     MPI_File handle;
     int64_t etype_bytes;
+    bool is_alone, is_stale; // of a variant: no other has it open; the program closed the file since
 };
 
 // What part of its buffer a transfer moves.
@@ -36,5 +37,6 @@ int mpi_make_view(const struct model_type *from, uint32_t etype_bytes, struct mp
 void mpi_make_types(struct runner *runner, const struct model_step *step);
 struct mpi_memory mpi_memory_of(struct runner *runner, const struct replay_file *file, const struct model_step *step);
 
-MPI_Info mpi_hints_of(const struct model *model, const struct op_kind *kind);
+// The hints that the call got, and those of a variant instead of them; of an `open` these in any case.
+MPI_Info mpi_hints_of(const struct runner *runner, const struct op_kind *kind, bool opens);
 int mpi_set_view(struct replay_thread *thread, struct replay_file *file, const struct model_step *step);

@@ -95,10 +95,15 @@ static int run_operation(struct replay_thread *thread, const struct model_step *
     transfers_complete(thread, ends_transfers(kind) ? file : NULL, false);
     const struct replay_backend *backend = backend_of(runner, kind);
     if (backend->prepare) backend->prepare(runner, step);
-    if (transfers && !posix_copies(thread, step)) return transfers_run(thread, backend, file, step);
+    if (transfers && !posix_copies(thread, step)) {
+        return runner->variants.changes_calls ? variants_transfer(thread, backend, file, step)
+                                              : transfers_run(thread, backend, file, step);
+    }
     if (runner->job->drop && file && kind->class == CLASS_OPEN) drop_cached(file);
     if (file) files_make_ready(thread, backend, file, step);
     pauses_wait(thread, step);
+    if (ends_transfers(kind) || kind->class == CLASS_SYNC) transfers_end_hidden(thread);
+    if (kind->class == CLASS_CLOSE && file && runner->variants.changes_calls) variants_close(file, step);
     double start = clock_seconds();
     int64_t result = do_other(thread, backend, file, step);
     thread->free_at = clock_seconds();
@@ -115,8 +120,9 @@ static int run_operation(struct replay_thread *thread, const struct model_step *
 
 int operations_run(const struct model_step *step, void *context) {
     struct replay_thread *thread = context;
-    int code = 0;
     watch_operation(thread, step);
+    int code = variants_before(thread, step);
+    if (code < 0) return code;
     if (step->kind->sync) {
         transfers_complete(thread, NULL, false); // a synchronisation counts as an operation
         syncs_run(thread, step);

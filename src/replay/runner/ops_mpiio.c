@@ -42,11 +42,14 @@ static int64_t mpi_error(int code) {
 }
 
 static int64_t mpiio_open(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
-    struct mpi_open *open = malloc(sizeof *open);
+    struct mpi_open *open = calloc(1, sizeof *open);
     if (!open) return -ENOMEM;
     open->etype_bytes = 1;
-    MPI_Info info = mpi_hints_of(&thread->runner->model, step->kind);
-    int code = MPI_File_open(world_communicator(step->kind), file->path, (int)step->kind->flags, info, &open->handle);
+    MPI_Info info = mpi_hints_of(thread->runner, step->kind, true);
+    MPI_Comm comm = file->is_own ? MPI_COMM_SELF : world_communicator(step->kind);
+    int flags = (int)step->kind->flags;
+    if (file->is_own && !(flags & MPI_MODE_RDONLY)) flags |= MPI_MODE_CREATE;
+    int code = MPI_File_open(comm, file->path, flags, info, &open->handle);
     if (info != MPI_INFO_NULL) MPI_Info_free(&info);
     if (code != MPI_SUCCESS) {
         free(open);
@@ -176,7 +179,7 @@ static bool mpiio_lacks(const struct replay_file *file, const struct model_step 
 static void mpiio_make_ready(const struct runner *runner, struct replay_file *file, const struct model_step *step) {
     (void)runner;
     if (call_table[step->kind->call_id].traits & CALL_COLLECTIVE || step->kind->collective) return;
-    struct mpi_open *open = malloc(sizeof *open);
+    struct mpi_open *open = calloc(1, sizeof *open);
     if (!open) return;
     open->etype_bytes = 1;
     int code = MPI_File_open(MPI_COMM_SELF, file->path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &open->handle);

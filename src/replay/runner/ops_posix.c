@@ -53,6 +53,7 @@ static int64_t posix_open(struct replay_thread *thread, struct replay_file *file
     if (call_table[step->kind->call_id].effect == EFFECT_CREATE) a.flags = O_WRONLY | O_CREAT | O_TRUNC;
     // A file without a name has one in the model, which must be the same in the replay. A later one may have it again.
     if (op_flags_nameless((unsigned)a.flags)) a.flags = (a.flags & ~(O_TMPFILE | O_EXCL)) | O_CREAT | O_TRUNC;
+    if (file->is_own) a.flags |= O_CREAT; // another rank made the file that all shared
     if (file->fd >= 0 && file->spare < 0)
         file->spare = file->fd; // opened twice: no later call uses the older descriptor
     int fd = call->form == REPLAY_OPEN ? (int)call->run(&a) : open(a.path, a.flags, 0600);

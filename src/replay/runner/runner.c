@@ -33,9 +33,11 @@ static void *run_thread(void *context) {
         if (chosen || runner->waits) {
             thread->status = model_expand_phase(&runner->model, (uint32_t)i, runner->rank, thread->number,
                                                 chosen ? operations_run : operations_leave_out, thread);
+            if (!thread->status) thread->status = variants_flush(thread);
         }
     }
     transfers_complete(thread, NULL, true);
+    transfers_end_hidden(thread);
     waits_end(thread);
     return NULL;
 }
@@ -121,10 +123,12 @@ int runner_run(struct runner *runner) {
     int code = set_up(runner);
     if (!code) code = world_make_communicators(&runner->model, runner->job->program);
     if (!code) code = syncs_limit(runner);
+    if (!code) code = variants_begin(runner);
     world_barrier();
     if (!code) code = run_threads(runner);
     files_free(runner);
     if (!code) code = runner_report(runner);
+    variants_end(runner);
     runner_free(runner);
     return code;
 }

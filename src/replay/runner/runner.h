@@ -12,6 +12,7 @@
 #include "replay/contract.h"
 #include "replay/runner/found.h"
 #include "replay/runner/paths.h"
+#include "replay/runner/variants.h"
 #include "replay/runner/world.h"
 
 struct runner;
@@ -22,11 +23,13 @@ struct replay_file {
     uint32_t set;
     uint32_t member;
     char *path;
-    int fd;          // -1: not open
-    int flags;       // of the open
-    int spare;       // a duplicate, for threads that use the file after another has closed it; -1: none
-    bool duplicated; // the program itself made the spare one
-    int own;         // a duplicate that a recorder does not see, for files whose position others move; -1: none
+    bool is_own;           // a variant gives it to each rank
+    int fd;                // -1: not open
+    bool fd_is_of_variant; // no call of the program opened it
+    int flags;             // of the open
+    int spare;             // a duplicate, for threads that use the file after another has closed it; -1: none
+    bool duplicated;       // the program itself made the spare one
+    int own;               // a duplicate that a recorder does not see, for files whose position others move; -1: none
     bool uses_own;
     bool was_open;              // a call opened it
     bool was_missing, was_used; // a call did not find it; a call that did not fail
@@ -48,6 +51,9 @@ struct replay_file {
         struct datatype_tiling view; // of this process
     } mpi[OP_MOST_HANDLES];          // by op_kind.handle
 };
+
+// The handle on a file of POSIX calls of which a variant makes calls of MPI.
+enum { VARIANT_HANDLE = OP_MOST_HANDLES - 1 };
 
 // The functions of one layer. Each returns the bytes moved or 0, or -errno.
 struct replay_backend {
@@ -130,11 +136,12 @@ struct runner {
     struct replay_result result; // counts and texts only
     double clock_seconds;        // one reading of the clock
     void **mpi_types;            // by datatype of the model: those of the MPI back end
-    bool sleeps;                 // there are more threads than processors
-    int64_t *syncs_left;         // by communicator: how many all its ranks have and this one has not done
-    bool scaled;                 // to another number of processes than the program had
-    uint32_t threads;            // of each process
-    bool waits;                  // threads or processes wait for each other; constant while they run
+    struct variants variants;
+    bool sleeps;         // there are more threads than processors
+    int64_t *syncs_left; // by communicator: how many all its ranks have and this one has not done
+    bool scaled;         // to another number of processes than the program had
+    uint32_t threads;    // of each process
+    bool waits;          // threads or processes wait for each other; constant while they run
     struct watch watch;
 };
 
@@ -152,7 +159,8 @@ struct pending {
     struct op op;
     struct buffer buffer;
     unsigned char *data; // in the buffer
-    double start;
+    double start, submitted;
+    bool hides;        // the program did not know it: a variant made it of one that it waited for
     double busy_until; // the program worked before it waited
     uint64_t ahead;    // operations to do before it is waited for
     uint32_t phase;
@@ -178,6 +186,8 @@ struct replay_thread {
     void *submitted;    // request of a nonblocking transfer that a back end has begun; NULL: none
     struct pending *pending;
     size_t pendings;
+    bool hides; // the next ones are of a variant
+    struct variant_making making;
     uint16_t copies;            // the call whose halves the next read and write are; 0: none
     struct replay_file *source; // of the copy
     int64_t source_offset;
@@ -263,6 +273,8 @@ int transfers_run(struct replay_thread *thread, const struct replay_backend *bac
 // Before each operation: waits for the nonblocking transfers that the program had waited for by now, for all of the
 // file `closed` (or NULL), or for `all`.
 void transfers_complete(struct replay_thread *thread, const struct replay_file *closed, bool all);
+// Waits for those that a variant made nonblocking.
+void transfers_end_hidden(struct replay_thread *thread);
 void transfers_free(struct replay_thread *thread);
 // The datatype of a transfer whose memory is not contiguous; NULL if it is, or cannot be made again.
 const struct model_type *transfers_memory_type(const struct runner *runner, const struct model_step *step);

@@ -83,6 +83,8 @@ static int keep_pending(struct replay_thread *thread, const struct replay_backen
         .buffer = thread->buffer,
         .data = thread->data,
         .start = start,
+        .submitted = end - start,
+        .hides = thread->hides,
         .busy_until = end + (thread->runner->job->think ? (double)overlap.work_ns / 1e9 : 0),
         .ahead = overlap.ahead,
         .phase = step->phase,
@@ -92,9 +94,12 @@ static int keep_pending(struct replay_thread *thread, const struct replay_backen
     return 0;
 }
 
-static void end_pending(struct replay_thread *thread, const struct pending *pending, int64_t result, double end) {
+// The time of one that hides behind other work is what the program notices: until the call returns, and its share of
+// the wait.
+static void end_pending(struct replay_thread *thread, const struct pending *pending, int64_t result, double waited) {
     struct model_step step = {.kind = pending->kind, .op = &pending->op, .phase = pending->phase};
-    operations_add(thread->runner, &thread->runner->time[pending->phase].seconds, end - pending->start);
+    double seconds = pending->hides ? pending->submitted + waited : thread->free_at - pending->start;
+    operations_add(thread->runner, &thread->runner->time[pending->phase].seconds, seconds);
     thread->spare[thread->spares++] = pending->buffer;
     if (result < 0 && !pending->kind->error) operations_failed(thread, &step, pending->file, result);
     verify(thread->runner, &step, pending->file, pending->data, result);
@@ -113,30 +118,57 @@ static void complete(struct replay_thread *thread, const struct pending *pending
     thread->place.pauses = true;
     while (clock_seconds() < busy_until) continue;
     thread->place.pauses = false;
+    double start = clock_seconds();
     pending->backend->complete(request, count, result);
     thread->free_at = clock_seconds();
-    for (size_t i = 0; i < count; i++) end_pending(thread, &pending[i], result[i], thread->free_at);
+    double waited = (thread->free_at - start) / (double)count;
+    for (size_t i = 0; i < count; i++) end_pending(thread, &pending[i], result[i], waited);
 }
 
-void transfers_complete(struct replay_thread *thread, const struct replay_file *closed, bool all) {
-    struct pending ends[MOST_TOGETHER];
+// Completes those that `ends` chooses.
+static void complete_some(struct replay_thread *thread, bool (*ends)(struct pending *pending, const void *context),
+                          const void *context) {
+    struct pending together[MOST_TOGETHER];
     size_t kept = 0, count = 0;
     for (size_t i = 0; i < thread->pendings; i++) {
         struct pending *pending = &thread->pending[i];
-        if (!all && pending->ahead && pending->file != closed) {
-            pending->ahead--;
+        if (!ends(pending, context)) {
             thread->pending[kept++] = *pending;
             continue;
         }
-        if (count == MOST_TOGETHER || (count && ends[0].backend != pending->backend)) {
-            complete(thread, ends, count);
+        if (count == MOST_TOGETHER || (count && together[0].backend != pending->backend)) {
+            complete(thread, together, count);
             count = 0;
         }
-        ends[count++] = *pending;
+        together[count++] = *pending;
     }
     thread->pendings = kept;
-    if (count) complete(thread, ends, count);
+    if (count) complete(thread, together, count);
 }
+
+struct moment {
+    const struct replay_file *closed;
+    bool all;
+};
+
+static bool ends_now(struct pending *pending, const void *context) {
+    const struct moment *moment = context;
+    if (pending->hides) return false;
+    if (moment->all || !pending->ahead || pending->file == moment->closed) return true;
+    pending->ahead--;
+    return false;
+}
+
+void transfers_complete(struct replay_thread *thread, const struct replay_file *closed, bool all) {
+    complete_some(thread, ends_now, &(struct moment){closed, all});
+}
+
+static bool is_hidden(struct pending *pending, const void *context) {
+    (void)context;
+    return pending->hides;
+}
+
+void transfers_end_hidden(struct replay_thread *thread) { complete_some(thread, is_hidden, NULL); }
 
 // --- a transfer
 
