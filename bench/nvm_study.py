@@ -25,14 +25,15 @@ NP = 4
 HINTS = 'romio_cb_write enable\nromio_cb_read enable\ncb_nodes 1\n'
 IOR = '''case $3 in posix) way="--api posix";; collective) way=--collective; export ROMIO_HINTS=$4;; *) way=;; esac
 exec mpiexec.mpich -n $1 $0 --directory $2 --segments 2 --block {block} --transfer {transfer} --shift 1 $way'''
-CACHES = 'none,512M,256M,192M,128M,96M'
+CACHES = 'none,512M,256M,128M,96M'
 
 
 class Study:
     """A sweep: its name, its options, and its command."""
 
-    def __init__(self, name, title, options, command):
+    def __init__(self, name, title, weight, options, command):
         self.name, self.title, self.options, self.command = name, title, options, command
+        self.weight = weight  # its share of the time
         self.found = None
 
     def sweep(self, place, results, seconds):
@@ -61,12 +62,12 @@ def studies(place, results):
     madbench = ['mpiexec.mpich', '-n', '{np}', os.path.join(place.examples, 'madbench-mpich'), '--bins', '8', '--size', '4M',
                 '--api', 'posix', '--unique', '--directory', '{dir}']
     ways = ('--interface', 'posix,independent,collective')
-    return [Study('cache', 'madbench: writes, reads and rewrites 128 MiB, a file for each process', ('--page-cache', CACHES),
-                  madbench),
-            Study('large', 'ior: 128 MiB in one file, calls of 1 MiB', (*ways, '--page-cache', 'none,128M'),
-                  ior(place, results, '16M', '1M')),
-            Study('small', 'ior: 16 MiB in one file, calls of 16 KiB', (*ways, '--page-cache', 'none'),
-                  ior(place, results, '2M', '16k'))]
+    return [Study('cache', 'madbench: writes, reads and rewrites 128 MiB, a file for each process', 4,
+                  ('--page-cache', CACHES), madbench),
+            Study('large', 'ior: 128 MiB in one file, calls of 1 MiB', 4,
+                  (*ways, '--page-cache', 'none,128M'), ior(place, results, '16M', '1M')),
+            Study('small', 'ior: 16 MiB in one file, calls of 16 KiB', 2,
+                  (*ways, '--page-cache', 'none'), ior(place, results, '2M', '16k'))]
 
 
 # --- tables
@@ -154,7 +155,7 @@ def main():
     chosen = [study for study in studies(place, results) if not given.only or study.name in given.only.split(',')]
     with mounts(place, results):
         for study in chosen:
-            study.sweep(place, results, given.time / len(chosen))
+            study.sweep(place, results, given.time * study.weight / sum(one.weight for one in chosen))
     for study in chosen:
         (cache_table if study.name == 'cache' else way_table)(study)
         if given.charts:

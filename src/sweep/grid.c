@@ -8,7 +8,8 @@
 #include "base/err.h"
 #include "base/options.h"
 #include "base/scoped.h"
-#include "model/variant.h"
+
+const char grid_as_recorded[] = "as-recorded";
 
 enum { MOST_PROCESSES = 1 << 20 };
 
@@ -52,7 +53,7 @@ int sweep_parse_nps(struct sweep_grid *grid, const char *text, struct problem *p
 }
 
 static int take_interface(struct sweep_grid *grid, const char *word) {
-    static const char *const names[] = {"as-recorded", "collective", "independent", "posix"};
+    static const char *const names[] = {grid_as_recorded, "collective", "independent", "posix"};
     for (size_t i = 0; i < grid->interfaces; i++) RETURN_IF(!strcmp(grid->interface[i], word), ERR_EXISTS);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!strcmp(names[i], word)) return array_push(grid->interface, grid->interfaces, names[i]);
@@ -70,7 +71,7 @@ int sweep_parse_interfaces(struct sweep_grid *grid, const char *text, struct pro
 static int complete(struct sweep_grid *grid) {
     if (!grid->caches) FORWARD(array_push(grid->cache, grid->caches, 0));
     if (!grid->nps) FORWARD(array_push(grid->np, grid->nps, 0));
-    if (!grid->interfaces) FORWARD(array_push(grid->interface, grid->interfaces, "as-recorded"));
+    if (!grid->interfaces) FORWARD(array_push(grid->interface, grid->interfaces, grid_as_recorded));
     return 0;
 }
 

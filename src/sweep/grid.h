@@ -3,6 +3,8 @@
 
 #include "sweep/sweep.h"
 
+extern const char grid_as_recorded[]; // the interface of a program as it is
+
 int grid_make_points(struct sweep *sweep);
 void grid_free(struct sweep *sweep);
 

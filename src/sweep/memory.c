@@ -140,7 +140,7 @@ void memory_release(struct memory_limits *limits, bool *killed) {
 
 static int try_entering(const char *procs) {
     pid_t child = fork();
-    int status;
+    int status = 0; // stays so if the kernel keeps none, because SIGCHLD is ignored
     RETURN_IF(child < 0, -errno);
     if (!child) _exit(-process_enter_group(procs));
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;

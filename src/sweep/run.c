@@ -21,6 +21,7 @@
 #include "record/record.h"
 #include "replay/replay.h"
 #include "replay/workspace.h"
+#include "sweep/grid.h"
 #include "sweep/working_set.h"
 
 enum { END_MS = 10000, POLL_MS = 200, RECORD_WAIT_SECONDS = 2, PATIENCE_SECONDS = 20 };
@@ -65,25 +66,29 @@ static int measure_set(struct running *r, const struct model *model, uint32_t pr
 
 // --- a model
 
+// The replay scales the model, which is this process's own copy.
 static int run_model(struct running *r) {
     const struct sweep_settings *settings = r->settings;
-    struct model *model = settings->model;
+    const struct sweep_grid *grid = &r->sweep->grid;
+    const char *interface = grid->interface[r->point->interface];
     struct problem problem = {0};
-    struct replay_result result;
-    uint32_t program = replay_main_program(model), np = r->sweep->grid.np[r->point->np];
-    if (!np) np = model->program[program].np;
+    struct replay_outcome outcome;
     struct replay_settings replay = {.target = target_of(r)->name,
                                      .launcher = settings->launcher,
                                      .stall = settings->stall,
                                      .group = r->group,
-                                     .job = {.program = program, .np = np, .think = true}};
-    int code = replay_once(&replay, model, &result, &problem);
-    for (size_t i = 0; i < result.phases && code >= 0; i++)
-        r->result->io += result.phase[i].time + result.phase[i].others;
-    free(result.phase);
+                                     .repeat = 1,
+                                     .job = {.variant = strcmp(interface, grid_as_recorded) ? interface : NULL,
+                                             .np = grid->np[r->point->np],
+                                             .think = true}};
+    int code = replay_repeat(replay, settings->model, grid->model, &outcome, &problem);
+    const struct replay_result *result = code < 0 ? NULL : outcome.run;
+    for (size_t i = 0; result && i < result->phases; i++)
+        r->result->io += result->phase[i].time + result->phase[i].others;
+    uint32_t program = outcome.program;
+    replay_outcome_free(&outcome);
     if (code < 0) return fail(r, code, "%s%s%s", problem.what, *problem.what ? ": " : "", problem.why);
-    FORWARD(model_scale(model, program, np)); // of this process's own copy
-    return measure_set(r, model, program);
+    return measure_set(r, settings->model, program);
 }
 
 // --- a program

@@ -87,7 +87,7 @@ static int check_words(const struct sweep *sweep, struct problem *problem) {
         bool is_needed;
     } words[] = {{"{dir}", "--on", true},
                  {"{np}", "--np", grid->np[0] != 0},
-                 {"{interface}", "--interface", strcmp(grid->interface[0], "as-recorded") != 0}};
+                 {"{interface}", "--interface", strcmp(grid->interface[0], grid_as_recorded) != 0}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         bool there = has_word(grid->command, words[i].word);
         if (there == words[i].is_needed) continue;
@@ -99,8 +99,6 @@ static int check_words(const struct sweep *sweep, struct problem *problem) {
 
 static int check_model(struct sweep *sweep, const struct model *model, struct problem *problem) {
     FORWARD(replay_check_model(model, sweep->grid.model, "replay", problem));
-    if (sweep->grid.interfaces > 1 || strcmp(sweep->grid.interface[0], "as-recorded") != 0)
-        return problem_set(problem, ERR_USAGE, "--interface", "only for commands, in place of {interface}");
     sweep->grid.program = model->command;
     return digest_model(model, &sweep->grid.digest);
 }

@@ -140,6 +140,19 @@ class Grid(SweepTest):
         self.check(found)
         self.assertEqual(found['working_set'], size)
 
+    def test_interfaces(self):
+        if not os.path.exists(MPICH[3]) or not shutil.which(MPICH[0]):
+            self.skipTest('no MPICH')
+        log = self.record('mpiexec.mpich', '-n', '2', MPICH[3], '--block', '64k', '--transfer', '16k', '--directory', self.folder)
+        ways = ['as-recorded', 'collective', 'independent', 'posix']
+        found = self.sweep('--interface', ','.join(ways), log)
+        self.check(found)
+        self.assertEqual([point['interface'] for point in found['points']], ways)
+        self.assertEqual({point['working_set'] for point in found['points']}, {4 * 65536})
+        self.assertEqual({point['failed'] for point in found['points']}, {None})
+        found = self.sweep('--interface', 'as-recorded,collective', self.record(*dd(1, self.path('x')), name='dd.ioseer'))
+        self.assertEqual([point['failed'] is None for point in found['points']], [True, False])
+
     def test_direct_io_is_told(self):
         below, above = self.path('below'), self.path('above')
         os.mkdir(below)
@@ -169,7 +182,8 @@ class Errors(SweepTest):
         for words, said in ((('--', 'true', 'x'), '{dir}'), (('--np', '2', '--', *command), '{np}'),
                             (('--', *command, '{np}'), '--np'), (('--np', '2,x', '--', *command), '2,x'),
                             (('--page-cache', '1G,1G', '--', *command), 'twice'), (('--page-cache', '0', '--', *command), '0'),
-                            (('--interface', 'posix', '--', *command), '{interface}'), (('--precision', '0', '--', *command), '0'),
+                            (('--interface', 'posix', '--', *command), '{interface}'),
+                            (('--interface', 'fast', '--', *command), 'fast'), (('--precision', '0', '--', *command), '0'),
                             (('--launcher', 'x', '--', *command), 'MODEL'), ((), 'MODEL')):
             self.assertIn(said, self.expect_error(2, 'sweep', '--on', self.target, *words))
         self.assertIn('--on', self.expect_error(2, 'sweep', '--', *command))
