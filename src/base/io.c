@@ -44,6 +44,14 @@ int io_write_all(int fd, const void *data, size_t len) {
     return 0;
 }
 
+int io_write_text(const char *path, const char *text) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    RETURN_IF(fd < 0, -errno);
+    int code = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+    close(fd);
+    return code;
+}
+
 int64_t io_read_at(int fd, void *out, size_t len, uint64_t offset) {
     size_t done = 0;
     while (done < len) {

@@ -13,6 +13,8 @@ int io_read_all(int fd, struct bytes *out, size_t limit);
 // Reads the first line of a file, without its end, up to `size` - 1 bytes. False, with an empty line, if that fails.
 bool io_first_line(const char *path, char *line, size_t size);
 int io_write_all(int fd, const void *data, size_t len);
+// Writes a text, in one call, into a file that exists: those of the kernel take a setting in this way.
+int io_write_text(const char *path, const char *text);
 // At an offset. The number of bytes, which is smaller only at the end of the file, or a negative code.
 int64_t io_read_at(int fd, void *out, size_t len, uint64_t offset);
 int io_write_at(int fd, const void *data, size_t len, uint64_t offset);

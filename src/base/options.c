@@ -75,6 +75,14 @@ int options_duration(const char *text, double *seconds) {
     return ERR_USAGE;
 }
 
+bool options_percent(const char *text, double *fraction) {
+    char *end;
+    *fraction = strtod(text, &end) / 100;
+    end += strspn(end, " ");
+    end += *end == '%';
+    return end > text && !*end && *fraction > 0 && *fraction < 1;
+}
+
 bool options_are_ranks(const char *text) {
     for (;; text++) {
         size_t digits = strspn(text, "0123456789");

@@ -43,4 +43,5 @@ void options_print(const struct option_row *rows, FILE *out);
 
 int options_size(const char *text, uint64_t *bytes);
 int options_duration(const char *text, double *seconds);
-bool options_are_ranks(const char *text); // numbers and ranges with commas: 0,4-7
+bool options_percent(const char *text, double *fraction); // "5%" or "5 %", more than 0 and less than 100
+bool options_are_ranks(const char *text);                 // numbers and ranges with commas: 0,4-7

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
+
 enum { GUARD_FD = 3, TEXT_ROOM = 1024 };
 
 // The length of the text; negative if the file cannot be read.
@@ -87,6 +89,8 @@ bool process_is_running(pid_t pid) {
     struct process_stat stat;
     return process_stat(pid, &stat) && stat.state != 'Z' && stat.state != 'X';
 }
+
+int process_enter_group(const char *procs) { return procs ? io_write_text(procs, "0") : 0; }
 
 bool process_start_guard(int *guard_fd) {
     int ends[2];

@@ -24,6 +24,10 @@ bool process_reap(pid_t pid, int *status, uint64_t chars[2], bool *chars_known);
 // False also for a process that has ended and was not reaped yet.
 bool process_is_running(pid_t pid);
 
+// Moves this process into a cgroup, and so what it starts from then on; `procs` is the group's file cgroup.procs. NULL:
+// it stays where it is.
+int process_enter_group(const char *procs);
+
 // Starts a guard: a process that is not our child, in its own session, with the standard streams and one end of a
 // socket pair as its only descriptors. Returns twice, like fork: true in the guard. It reads from *guard_fd what this
 // process tells it, and notices the end of this process when the other end closes. -1 in this process: there is no

@@ -58,18 +58,9 @@ static void show_progress(const struct predict_progress *now) {
     if (now->most_left > 0) fprintf(stderr, ", at most about %.0f s left", ceil(now->most_left));
 }
 
-// "5%" or "5 %" as a fraction.
-static bool parse_percent(const char *text, double *fraction) {
-    char *end;
-    *fraction = strtod(text, &end) / 100;
-    end += strspn(end, " ");
-    end += *end == '%';
-    return end > text && !*end && *fraction > 0 && *fraction < 1;
-}
-
 static enum status choose_runs(struct predict_settings *settings) {
     const char *precision = options.precision ? options.precision : PRECISION;
-    if (!parse_percent(precision, &settings->precision))
+    if (!options_percent(precision, &settings->precision))
         return cli_usage("predict", precision, "must be more than 0 % and less than 100 %, such as " PRECISION);
     if (!!options.precision + !!options.repeat + options.quick > 1)
         return cli_usage("predict", "--precision, --repeat and --quick", "give only one");

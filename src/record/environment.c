@@ -294,6 +294,7 @@ int record_job_prepare(struct record_job *job, const struct record_options *opti
                        struct problem *problem) {
     const struct record_plan unrecorded = {.command = command,
                                            .environment = environ,
+                                           .group = options->group,
                                            .file_limit = signal(SIGXFSZ, SIG_IGN),
                                            .still_runs = options->still_runs};
     *job = (struct record_job){.options = options, .plan = unrecorded};

@@ -15,6 +15,7 @@
 
 struct record_options {
     const char *log_path;
+    const char *group; // as in struct record_plan
     const char *stack; // name of a stack whose layers are recorded, too; or NULL
     struct pack_options pack;
     bool no_trace;

@@ -66,13 +66,14 @@ static void become_command(const struct supervisor *s, int report) {
     if (plan->guard && getppid() != plan->guard->record) _exit(126); // the caller died before
     sigaction(SIGCHLD, &s->child_before, NULL);
     signal(SIGXFSZ, plan->file_limit);
+    int outside = process_enter_group(plan->group);
     sigprocmask(SIG_SETMASK, &s->run->mask_before, NULL);
-    if (plan->follower) {
+    if (plan->follower && !outside) {
         execve(plan->follower[0], plan->follower, (char *[]){NULL});
         (void)!symlink(UNFOLLOWED_FAILED, plan->mark); // even if that fails, the command runs
     }
-    execvpe(plan->command[0], plan->command, plan->environment);
-    int error = errno;
+    if (!outside) execvpe(plan->command[0], plan->command, plan->environment);
+    int error = outside ? -outside : errno;
     ssize_t written = write(report, &error, sizeof error);
     _exit(written == sizeof error ? 127 : 126);
 }

@@ -13,6 +13,7 @@ struct record_plan {
     char **command;
     char **environment;
     char **follower;         // not NULL: the words of the command that has it followed (base/follower.h)
+    const char *group;       // cgroup that the command is to run in, as process_enter_group takes it; or NULL
     const char *mark;        // name of the link to make if that cannot be started (SPILL_UNFOLLOWED_SUFFIX)
     double wait_seconds;     // longest wait for descendants that outlive the command
     sighandler_t file_limit; // the command's SIGXFSZ; the caller ignores the signal for the files it writes

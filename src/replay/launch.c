@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/locate.h"
+#include "base/process.h"
 #include "base/text_list.h"
 #include "replay/stall.h"
 
@@ -95,7 +96,8 @@ static void allow_many_files(void) {
 }
 
 // In the child: executes the command. Open MPI needs permission to run as root, and to start more processes than cores.
-static void become(const struct workspace *workspace, char **command) {
+static void become(const struct launch *launch, char **command) {
+    const struct workspace *workspace = launch->workspace;
     setpgid(0, 0);
     allow_many_files();
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
@@ -110,8 +112,9 @@ static void become(const struct workspace *workspace, char **command) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    execvp(command[0], command);
-    dprintf(2, "%s: %s\n", command[0], strerror(errno));
+    int outside = process_enter_group(launch->group);
+    if (!outside) execvp(command[0], command);
+    dprintf(2, "%s: %s\n", outside ? launch->group : command[0], outside ? err_text(outside) : strerror(errno));
     _exit(127);
 }
 
@@ -172,7 +175,7 @@ static int run_command(const struct launch *launch, const struct text_list *word
     RETURN_IF(!command, -ENOMEM);
     memcpy(command, words->text, words->count * sizeof *command);
     pid_t child = fork();
-    if (!child) become(launch->workspace, command);
+    if (!child) become(launch, command);
     int status = child < 0 ? -errno : wait_for(launch, child, stall, problem);
     free(command);
     return status;

@@ -12,6 +12,7 @@ struct launch {
     const struct workspace *workspace;
     const struct model *model;
     const char *launcher;            // with {np}; NULL: that of the MPI that was recorded
+    const char *group;               // cgroup of the runner, as process_enter_group takes it; or NULL
     bool recorded;                   // run it under `ioseer record`
     double stall;                    // seconds without the end of an operation that are too long; 0: none are
     const char *target;              // for messages; or NULL

@@ -155,6 +155,7 @@ static int run(struct session *session, bool recorded, struct replay_result *res
                             .model = session->model,
                             .launcher = settings->launcher,
                             .stall = settings->stall,
+                            .group = settings->group,
                             .progress = settings->progress ? watch_phase : NULL,
                             .context = session};
     struct replay_job prepare = settings->job;

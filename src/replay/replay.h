@@ -11,6 +11,7 @@ enum { REPLAY_MOST_RUNS = 1000 };
 struct replay_settings {
     const char *target;    // directory in which the replay makes its folder
     const char *launcher;  // with {np}; NULL: that of the MPI that was recorded
+    const char *group;     // cgroup that the runner is to run in, as process_enter_group takes it; or NULL
     double stall;          // seconds without the end of an operation after which it stops; 0: never
     struct replay_job job; // for the runner; replay.c fills in files and task
     // Called several times per second, or NULL. The phase counts from 1, and is 0 while files are made.

@@ -15,9 +15,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/process.h"
 
-enum { POLL_US = 20000, POLITE_POLLS = 25, ALL_POLLS = 250 };
+enum { POLL_US = 20000, POLITE_POLLS = 25, ALL_POLLS = 250, MOST_WORDS = 16 << 20 };
 
 static const char folder_prefix[] = "ioseer-replay.";
 static const char lock_name[] = "ioseer-replay-in-use"; // locked while the replay runs
@@ -27,13 +28,21 @@ static const char *const file_names[WORKSPACE_FILES] = {"model.json", "job.json"
 
 // --- processes
 
-static bool has_word(pid_t pid, const char *word) {
-    char name[64], words[8192];
-    snprintf(name, sizeof name, "/proc/%d/cmdline", (int)pid);
+static bool list_has_word(pid_t pid, const char *list, const char *word) {
+    char name[64];
+    struct bytes words = {0};
+    snprintf(name, sizeof name, "/proc/%d/%s", (int)pid, list);
     int fd = open(name, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, words, sizeof words - 1);
-    if (fd >= 0) close(fd);
-    return length > 0 && memmem(words, (size_t)length, word, strlen(word));
+    if (fd < 0) return false;
+    bool found = io_read_all(fd, &words, MOST_WORDS) == 0 && memmem(words.data, words.len, word, strlen(word));
+    close(fd);
+    bytes_free(&words);
+    return found;
+}
+
+// Processes of a replay have the word in their command line, and those of a program that runs here in TMPDIR.
+static bool has_word(pid_t pid, const char *word) {
+    return list_has_word(pid, "cmdline", word) || list_has_word(pid, "environ", word);
 }
 
 static unsigned signal_all(const char *word, int signal) {

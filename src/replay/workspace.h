@@ -27,7 +27,8 @@ struct workspace {
 // is NULL. Remove the workspace in any case, also after an error.
 int workspace_make(struct workspace *workspace, const char *target, const char *log);
 void workspace_remove(struct workspace *workspace, bool keep_files);
-// Ends the processes with the work folder in their command line and waits, five seconds at most, until they are gone.
+// Ends the processes with the work folder in their command line or environment and waits, five seconds at most, until
+// they are gone.
 void workspace_end_processes(const struct workspace *workspace);
 // Removes the files of the run before.
 void workspace_empty(const struct workspace *workspace);

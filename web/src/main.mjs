@@ -21,6 +21,7 @@ import { jobFacts } from './sitebeside.mjs';
 import { sqlSection } from './sql.mjs';
 import { stackSection } from './stack.mjs';
 import { summarySection } from './summary.mjs';
+import { sweepPage } from './sweep.mjs';
 import { setPrinting, startTheme, switchTheme, theme } from './theme.mjs';
 import { timelineSection } from './timeline.mjs';
 
@@ -295,4 +296,5 @@ const data = given('ioseer-data');
 if (server?.site) startSite(server);
 else if (server) showServed(server);
 else if (data.site) showSite(monthlyReport(data));
+else if (data.sweep) showSite(sweepPage(data.sweep));
 else show(data, null);
