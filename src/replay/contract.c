@@ -192,27 +192,37 @@ int contract_read_job(struct replay_job *job, struct json_in *memory, const char
     return code;
 }
 
-// The caller frees *item in any case; it is NULL if the list is empty.
-static int read_list(const struct json_value *root, const char *key, const struct field *field, size_t bytes,
-                     void **item, size_t *count, struct json_in_error *error) {
+// The items of a list in the result, all of the same fields.
+struct list {
+    const char *key;
+    const struct field *field;
+    size_t bytes; // of an item
+    void *item;   // the caller frees it in any case; NULL if the list is empty
+    size_t count;
+};
+
+static int read_list(const struct json_value *root, struct list *to, struct json_in_error *error) {
     const struct json_value *list;
-    FORWARD(json_in_need_array(root, key, &list, error));
+    FORWARD(json_in_need_array(root, to->key, &list, error));
     size_t length = json_in_length(list);
-    *item = length ? calloc(length, bytes) : NULL;
-    RETURN_IF(length && !*item, -ENOMEM);
-    for (; *count < length; ++*count) {
-        FORWARD(read_fields(json_in_at(list, *count), field, (char *)*item + *count * bytes, error));
+    to->item = length ? calloc(length, to->bytes) : NULL;
+    RETURN_IF(length && !to->item, -ENOMEM);
+    for (; to->count < length; to->count++) {
+        void *item = (char *)to->item + to->count * to->bytes;
+        FORWARD(read_fields(json_in_at(list, to->count), to->field, item, error));
     }
     return 0;
 }
 
 static int read_lists(struct replay_result *result, const struct json_value *root, struct json_in_error *error) {
-    void *phase = NULL, *timing = NULL;
-    int code = read_list(root, "phases", phase_fields, sizeof *result->phase, &phase, &result->phases, error);
-    if (!code)
-        code = read_list(root, "timings", timing_fields, sizeof *result->timing, &timing, &result->timings, error);
-    result->phase = phase;
-    result->timing = timing;
+    struct list phases = {"phases", phase_fields, sizeof *result->phase, NULL, 0};
+    struct list timings = {"timings", timing_fields, sizeof *result->timing, NULL, 0};
+    int code = read_list(root, &phases, error);
+    if (!code) code = read_list(root, &timings, error);
+    result->phase = phases.item;
+    result->phases = phases.count;
+    result->timing = timings.item;
+    result->timings = timings.count;
     for (size_t i = 0; i < result->phases; i++) result->total += result->phase[i].time;
     return code;
 }
