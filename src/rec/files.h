@@ -16,8 +16,8 @@ enum { FILES_NAME_MAX = PATH_MAX }; // files with longer names are recorded with
 // What an entry stands for.
 enum file_kind {
     FILE_ITSELF,
-    FILE_PATTERN,       // files whose names differ in numbers only, which have no entry of their own: there are too many
-    FILE_OTHERS,        // further files of a directory
+    FILE_PATTERN, // files whose names differ in numbers only, which have no entry of their own: there are too many
+    FILE_OTHERS,  // further files of a directory
     FILE_OTHER_OBJECTS, // the same of objects in files
     FILE_COMMON,        // files of all directories
     FILE_UNNAMED,       // files whose name is not known
@@ -71,7 +71,8 @@ struct file *files_entry(const char *name, size_t len);
 struct file *files_wanted(const char *name, size_t len, bool *left_out);
 // There is no room for counters of further files: from here on their patterns and directories have entries.
 void files_are_full(void);
-// The entry that has counters in place of this one: of its pattern, its directory, one above, or of all. NULL: there is none.
+// The entry that has counters in place of this one: of its pattern, its directory, one above, or of all. NULL: there is
+// none.
 struct file *files_stand_in(struct file *file);
 // One common entry for files whose name is not known: too long, or no memory for it. NULL without any memory.
 struct file *files_unnamed(void);
