@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ enum {
 
 struct worker {
     char name[2][4096];
+    char made[4096]; // and removed again
     int fd[2];
     FILE *stream;
     uint64_t random;
@@ -117,6 +119,21 @@ static void call_open_close(struct worker *w) {
     expect(w, close(fd), 0);
 }
 
+static void call_stat(struct worker *w) {
+    struct stat data;
+    expect(w, stat(w->name[1], &data), 0);
+}
+
+static void call_mkdir_rmdir(struct worker *w) {
+    expect(w, mkdir(w->made, 0700), 0);
+    expect(w, rmdir(w->made), 0);
+}
+
+static void call_link_unlink(struct worker *w) {
+    expect(w, link(w->name[1], w->made), 0);
+    expect(w, unlink(w->made), 0);
+}
+
 static const struct pattern {
     const char *name;
     void (*call)(struct worker *);
@@ -134,6 +151,9 @@ static const struct pattern {
     {"fread", call_fread},
     {"fwrite", call_fwrite},
     {"open-close", call_open_close},
+    {"stat", call_stat},
+    {"mkdir-rmdir", call_mkdir_rmdir},
+    {"link-unlink", call_link_unlink},
 };
 
 static void die(const char *what) {
@@ -156,6 +176,7 @@ static void make_files(struct worker *w, const char *directory, unsigned thread)
         if (w->fd[i] < 0 || pwrite(w->fd[i], content, FILE_BYTES, 0) != FILE_BYTES) die(w->name[i]);
     }
     free(content);
+    snprintf(w->made, sizeof w->made, "%s/made-%u", directory, thread);
     if (w->call == call_pread_far && ftruncate(w->fd[1], (off_t)FILE_BYTES << FAR_SHIFT)) die(w->name[1]);
     w->stream = fopen(w->name[0], "r+");
     if (!w->stream) die(w->name[0]);

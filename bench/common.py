@@ -20,6 +20,7 @@ class Place:
         self.calls = os.path.join(build, 'bench', 'bench-calls')
         self.iterate = os.path.join(build, 'bench', 'bench-iterate')
         self.synthetic = os.path.join(build, 'bench', 'bench-synthetic')
+        self.starts = os.path.join(build, 'bench', 'bench-starts')
         self.measure_program = os.path.join(build, 'bench', 'bench-measure')
         in_memory = os.access(SHARED_MEMORY, os.W_OK)
         self.scratch = tempfile.TemporaryDirectory(prefix='ioseer-bench-', dir=SHARED_MEMORY if in_memory else None)

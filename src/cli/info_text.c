@@ -288,8 +288,8 @@ static int print_files(const struct summary *summary, bool all, FILE *out) {
     print_more(shown, summary->file_count, out);
     const struct summary_past_cap past = summary_past_cap(summary);
     if (past.records)
-        fprintf(out, "  past the caps: %s in %s %s, as (other files)\n", human_count(past.files, "file").text,
-                human_count(past.records, "").text, past.records == 1 ? "directory" : "directories");
+        fprintf(out, "  past the caps: %s in %s, by pattern of name or directory\n",
+                human_count(past.files, "file").text, human_count(past.records, "record").text);
     return 0;
 }
 

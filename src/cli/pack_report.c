@@ -49,7 +49,7 @@ static void print_caps(const struct log *log) {
     if (ended[0] && lost_to_cap)
         fprintf(stderr, ", the trace of %s ended at its cap (--trace-cap)", human_count(ended[0], "process").text);
     if (ended[1]) fprintf(stderr, ", the disk had no room for the trace of %s", human_count(ended[1], "process").text);
-    if (has_directories) fputs(", files past the cap are counted by directory (--file-cap)", stderr);
+    if (has_directories) fputs(", files past the cap are counted by pattern of name or directory (--file-cap)", stderr);
 }
 
 static void print_why(const struct log *log, const struct pack_result *result) {

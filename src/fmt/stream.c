@@ -19,6 +19,7 @@ void stream_decoder_init(struct stream_decoder *d, const struct stream_start *st
     d->comm_mask = 0;
     d->comm_number = STREAM_NO_PARENT;
     d->partner_count = 0;
+    d->last_file = d->last_handle = 0;
     for (unsigned i = 0; i < STREAM_SLOTS; i++) d->slot[i].defined = false;
 }
 
@@ -48,10 +49,15 @@ static inline uint32_t next_small(struct values *values) {
 static int define_slot(struct stream_decoder *d, struct stream_slot_state *slot, struct values *values) {
     struct stream_slot_state fresh = {.defined = true};
     fresh.call = next_small(values);
-    fresh.file = next_small(values);
-    fresh.handle = next_small(values);
-    uint64_t flags = next_value(values);
-    RETURN_IF(flags & ~(uint64_t)(SLOT_UNALIGNED | SLOT_CALLSITE), ERR_FORMAT);
+    uint64_t file = next_value(values), handle = next_value(values), flags = next_value(values);
+    RETURN_IF(flags & ~(uint64_t)(SLOT_UNALIGNED | SLOT_CALLSITE | SLOT_STEP), ERR_FORMAT);
+    if (flags & SLOT_STEP) {
+        file = d->last_file + (uint64_t)varint_unfold(file);
+        handle = d->last_handle + (uint64_t)varint_unfold(handle);
+    }
+    RETURN_IF(file > UINT32_MAX || handle > UINT32_MAX, ERR_FORMAT);
+    fresh.file = d->last_file = (uint32_t)file;
+    fresh.handle = d->last_handle = (uint32_t)handle;
     if (flags & SLOT_CALLSITE) fresh.callsite = next_small(values);
     fresh.unaligned = flags & SLOT_UNALIGNED;
     fresh.traits = call_traits(d, fresh.call);

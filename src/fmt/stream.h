@@ -88,6 +88,7 @@ enum event_flag {
 enum slot_flag {
     SLOT_UNALIGNED = 1 << 0, // the memory is not a multiple of 8
     SLOT_CALLSITE = 1 << 1,  // a varint call site number follows
+    SLOT_STEP = 1 << 2,      // file and handle are folded differences from those of the slot that was defined before
 };
 
 enum event_attribute {
@@ -186,7 +187,8 @@ struct stream_decoder {
     struct stream_partner partners[STREAM_MAX_PARTNERS];
     unsigned depth;
     uint64_t open_numbers[STREAM_MAX_DEPTH];
-    uint64_t lost; // sum of the KIND_LOST records seen so far
+    uint64_t lost;                   // sum of the KIND_LOST records seen so far
+    uint32_t last_file, last_handle; // of the slot that was defined last; 0 before
     struct stream_slot_state slot[STREAM_SLOTS];
 };
 

@@ -22,6 +22,7 @@ struct stream_writer {
     _Atomic uint32_t *used;
     uint64_t clock; // end of the last event
     uint64_t next_number;
+    uint32_t last_file, last_handle; // of the slot that was defined last in the chunk
     struct stream_put_slot slot[STREAM_SLOTS];
 };
 
@@ -57,6 +58,7 @@ static inline void stream_put_start(struct stream_writer *w, uint8_t *payload, u
     w->limit = payload + len - STREAM_MAX_RECORD;
     w->used = used;
     w->clock = base;
+    w->last_file = w->last_handle = 0;
     for (unsigned i = 0; i < STREAM_SLOTS; i++) w->slot[i].key = 0;
 }
 
@@ -73,9 +75,11 @@ static inline void stream_put_slot(struct stream_writer *w, unsigned slot, uint6
     w->slot[slot] = (struct stream_put_slot){.key = key};
     uint8_t *at = stream_put_kind(w->at, slot, KIND_SLOT);
     at = varint_put(at, call);
-    at = varint_put(at, file);
-    at = varint_put(at, handle);
-    at = varint_put(at, flags);
+    at = varint_put(at, varint_fold((int64_t)file - w->last_file));
+    at = varint_put(at, varint_fold((int64_t)handle - w->last_handle));
+    at = varint_put(at, flags | SLOT_STEP);
+    w->last_file = file;
+    w->last_handle = handle;
     if (flags & SLOT_CALLSITE) at = varint_put(at, callsite);
     stream_put_commit(w, at);
 }

@@ -22,7 +22,8 @@ const char *describe_loss(unsigned reason) {
         [LOSS_SIGNAL] = "made by signal handlers while the recorder was writing",
         [LOSS_TRACE_CAP] = "after the trace cap: only in the counters",
         [LOSS_DISK_FULL] = "no room on the disk for the trace: only in the counters",
-        [LOSS_FILE_CAP] = "that name files past the caps: recorded under the name of their directory",
+        [LOSS_FILE_CAP] =
+            "that name files past the caps: recorded under the pattern of their names, or their directory",
         [LOSS_DAMAGED] = "in damaged parts that could not be read",
         [LOSS_NO_SPILL] = "could not make a spill file: their I/O is unknown",
         [LOSS_FD_RANGE] = "on descriptor numbers beyond the recorder's table",

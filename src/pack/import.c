@@ -327,7 +327,7 @@ static int write_log(struct import *import) {
 static struct log_header new_header(void) {
     struct log_header header = {.version = LOG_VERSION,
                                 .min_reader = LOG_MIN_READER,
-                                .features = FEATURE_SHORT | FEATURE_CHOSEN | FEATURE_IMPORTED,
+                                .features = FEATURE_SHORT | FEATURE_STEPS | FEATURE_CHOSEN | FEATURE_IMPORTED,
                                 .created_ns = clock_ns(CLOCK_REALTIME)};
     if (getrandom(header.job_id, sizeof header.job_id, GRND_NONBLOCK) < 0) memset(header.job_id, 0, 16);
     return header;

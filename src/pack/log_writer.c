@@ -14,12 +14,14 @@
 #include "fmt/clock_map.h"
 #include "fmt/records.h"
 #include "fmt/stream.h"
+#include "pack/log_queue.h"
 
 enum {
     RECORDS_BLOCK_BYTES = 256 << 10, // records are written when there are this many bytes of them
     INDEX_BLOCK_BYTES = 8 << 20,     // a larger index becomes several blocks
     RECORD_HEAD_BYTES = 32,          // more than kind and length of any record need
     INDEX_ROOM = 160 + CLASS_COUNT * 3 * 12,
+    ALONE_BLOCKS = 16, // so many blocks of events are stored before a thread is worth its start
 };
 
 static int write_all(struct log_writer *w, const uint8_t *data, size_t len) {
@@ -157,8 +159,15 @@ int log_writer_copy(struct log_writer *w, int fd, uint64_t end) {
     return 0;
 }
 
+// Until all blocks are written, the thread that does it has the writer.
+static int wait_for_queue(struct log_writer *w) {
+    if (w->queue) note_error(w, log_queue_wait(w->queue));
+    return w->error;
+}
+
 int log_writer_flush(struct log_writer *w) {
     RETURN_IF(w->error || w->records.len == 0, w->error);
+    FORWARD(wait_for_queue(w));
     struct log_block block = {.type = BLOCK_RECORDS};
     uint64_t offset = w->offset;
     FORWARD(write_records(w, &block, w->records.data, w->records.len));
@@ -166,20 +175,28 @@ int log_writer_flush(struct log_writer *w) {
     return add_to_index(w, offset, &block, NULL);
 }
 
-int log_writer_events(struct log_writer *w, struct log_block *block, const uint8_t *raw, size_t len,
-                      const struct log_summary *summary) {
-    // Records come before the events that refer to them, so that a log that is cut off has the names.
-    FORWARD(log_writer_flush(w));
+static int store_events(void *context, struct log_block *block, const struct bytes *raw,
+                        const struct log_summary *summary) {
+    struct log_writer *w = context;
     uint64_t offset = w->offset;
     // The header comes first but is known last; together the block is one write.
     w->stored.len = 0;
     RETURN_IF(!bytes_reserve(&w->stored, LOG_BLOCK_HEADER_BYTES), -ENOMEM);
     w->stored.len = LOG_BLOCK_HEADER_BYTES;
-    FORWARD(log_block_store(block, raw, len, &w->stored));
+    FORWARD(log_block_store(block, raw->data, raw->len, &w->stored));
     log_block_put(w->stored.data, block);
     FORWARD(write_all(w, w->stored.data, w->stored.len));
-    w->has_events = true;
     return add_to_index(w, offset, block, summary);
+}
+
+int log_writer_events(struct log_writer *w, struct log_block *block, const uint8_t *raw, size_t len,
+                      const struct log_summary *summary) {
+    // Records come before the events that refer to them, so that a log that is cut off has the names.
+    FORWARD(log_writer_flush(w));
+    w->has_events = true;
+    if (++w->blocks == ALONE_BLOCKS) w->queue = log_queue_start(store_events, w);
+    if (w->queue) return log_queue_add(w->queue, block, raw, len, summary);
+    return store_events(w, block, &(struct bytes){.data = (uint8_t *)raw, .len = len}, summary);
 }
 
 // Blocks of a size that readers accept, each with whole records.
@@ -221,6 +238,7 @@ static int rename_into_place(struct log_writer *w, bool replace) {
 
 int log_writer_publish(struct log_writer *w, bool replace) {
     FORWARD(log_writer_flush(w));
+    FORWARD(wait_for_queue(w));
     uint64_t index_offset = w->offset;
     if (w->has_events) FORWARD(write_index(w)); // blocks of records need none: readers read all of them
     RETURN_IF(w->offset - index_offset > UINT32_MAX, ERR_LIMIT);
@@ -238,6 +256,7 @@ int log_writer_publish(struct log_writer *w, bool replace) {
 }
 
 void log_writer_abandon(struct log_writer *w) {
+    log_queue_stop(w->queue);
     if (w->fd >= 0) close(w->fd);
     if (w->beside) unlink(w->beside);
     free(w->beside);

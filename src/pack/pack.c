@@ -252,7 +252,7 @@ static struct log_header new_header(const struct pack *pack) {
     struct log_header header = {
         .version = LOG_VERSION,
         .min_reader = LOG_MIN_READER,
-        .features = FEATURE_SHORT,
+        .features = FEATURE_SHORT | FEATURE_STEPS,
         .created_ns = clock_ns(CLOCK_REALTIME),
     };
     for (size_t i = 0; i < pack->process_count; i++) {

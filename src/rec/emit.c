@@ -271,6 +271,8 @@ static bool ends_above(const struct thread *thread, const struct emission *e) {
     return e->ends_frame && thread->frame->is_above && thread->saved_limit;
 }
 
+static bool is_once(uint32_t id) { return call_table[id].class == CLASS_OPEN || call_table[id].class == CLASS_CLOSE; }
+
 static bool is_unwanted(uint32_t id) {
     const struct call_info *call = &call_table[id];
     return (recorder.unwanted_layers >> call->layer | recorder.unwanted_classes >> call->class) & 1;
@@ -333,7 +335,8 @@ static void put_event(struct thread *thread, struct emission *e) {
         return;
     }
     uint64_t subject = emit_subject(e->serial, e->file);
-    unsigned slot = emit_slot(subject, e->event.call);
+    // A handle is opened and closed once: for its file, the same slot is defined again and again.
+    unsigned slot = emit_slot(is_once(e->event.call) ? emit_subject(0, e->file) : subject, e->event.call);
     uint64_t key = emit_key(subject, e->event.call, e->event.unaligned);
     if (recorder.callsites || recorder.selects ? !set_site(thread, slot, key, e->event.caller)
                                                : writer->slot[slot].key != key) {

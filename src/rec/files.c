@@ -9,6 +9,7 @@
 #include "rec/asking.h"
 #include "rec/handles.h"
 #include "rec/memory.h"
+#include "rec/name_pattern.h"
 #include "rec/recorder.h"
 #include "rec/spill.h"
 
@@ -22,9 +23,19 @@ PER_PROCESS static _Atomic uint32_t full_since;       // generation + 1 in which
 PER_PROCESS static struct file *_Atomic common_file;  // for all names after the caps of files and directories
 PER_PROCESS static struct file *_Atomic unnamed_file; // for files whose name is not known
 
-PER_PROCESS static uint32_t *seen; // hashes of names after the file cap, as far as there is room
-PER_PROCESS static uint32_t seen_count;
-PER_PROCESS static uint32_t seen_generation;
+PER_PROCESS static struct { // hashes of names after the file cap; of a sample of them if there is no room for all
+    uint64_t *place;
+    uint32_t count;
+    uint32_t generation;
+    unsigned halvings; // one in 2^halvings names is in the sample
+} seen;
+
+enum { PATTERN_PLACES = 256, PATTERNS_IN_DIRECTORY = 16 };
+PER_PROCESS static _Atomic uint8_t patterns_in[PATTERN_PLACES]; // of directories, by hash of their pattern
+PER_PROCESS static struct {
+    size_t len;
+    uint64_t hash;
+} start_folder; // the working directory at the start
 
 // The current directory. It is read when it is first needed, and again after a change.
 PER_PROCESS static char cwd[PATH_MAX];
@@ -158,6 +169,7 @@ static const struct {
 #define OTHERS "/(other files)"
 #define OTHER_OBJECTS OTHERS "\0(other objects)"
     [FILE_ITSELF] = {"", 0},
+    [FILE_PATTERN] = {"", 0},
     [FILE_OTHERS] = {OTHERS, sizeof OTHERS - 1},
     [FILE_OTHER_OBJECTS] = {OTHER_OBJECTS, sizeof OTHER_OBJECTS - 1},
     [FILE_COMMON] = {"", 0},
@@ -194,6 +206,10 @@ static struct file *find(struct file *first, const struct key *key) {
 
 static struct file *_Atomic *head_of(const struct key *key) { return &bucket[key->hash % BUCKETS]; }
 
+static struct file *find_entry(const struct key *key) {
+    return find(atomic_load_explicit(head_of(key), memory_order_acquire), key);
+}
+
 static struct file *find_or_make(const struct key *key) {
     struct file *_Atomic *head = head_of(key);
     struct file *first = atomic_load_explicit(head, memory_order_acquire), *file = find(first, key);
@@ -229,6 +245,43 @@ static size_t parent_len(const char *name, size_t len) {
     return *name == '/' ? len : SIZE_MAX;
 }
 
+void files_start_in(const char *folder, size_t len) {
+    start_folder.len = len;
+    start_folder.hash = hash_name(folder, len);
+}
+
+// Numbers in the working directory at the start, or else in two directories below the root, tell file systems, users
+// and runs apart.
+static size_t kept_of_pattern(const char *name, size_t len) {
+    const size_t start = start_folder.len;
+    if (start && start < len && name[start] == '/' && hash_name(name, start) == start_folder.hash) return start;
+    unsigned slashes = 0;
+    for (size_t i = 0; i < len; i++) {
+        slashes += name[i] == '/';
+        if (slashes == 3) return i;
+    }
+    return parent_len(name, len);
+}
+
+// Names of random letters would use up all entries: a directory has a few patterns. Half of the entries are for
+// directories.
+static bool may_make_pattern(const char *pattern, size_t len) {
+    if (atomic_load(&group_count) >= recorder.directory_cap / 2) return false;
+    _Atomic uint8_t *count = &patterns_in[hash_name(pattern, parent_len(pattern, len)) % PATTERN_PLACES];
+    return *count < PATTERNS_IN_DIRECTORY && atomic_fetch_add(count, 1) < PATTERNS_IN_DIRECTORY;
+}
+
+// The entry for all names that differ in numbers only; NULL: there is none.
+static struct file *pattern_of(const char *name, size_t len) {
+    char pattern[NAME_PATTERN_MAX];
+    if (*name != '/') return NULL;
+    struct key key = {pattern, name_pattern(pattern, name, len, kept_of_pattern(name, len)), 0, FILE_PATTERN};
+    if (!key.len) return NULL;
+    key.hash = hash_name(pattern, key.len) ^ FILE_PATTERN;
+    struct file *file = find_entry(&key);
+    return file || !may_make_pattern(pattern, key.len) ? file : find_or_make(&key);
+}
+
 // Up to a number of directories each gets an entry. After that the nearest directory above that has one stands for its
 // files, or else one entry for all.
 static struct file *group_of(const char *name, size_t path_len, enum file_kind kind, bool may_make) {
@@ -236,8 +289,7 @@ static struct file *group_of(const char *name, size_t path_len, enum file_kind k
     may_make = may_make && atomic_load(&group_count) < recorder.directory_cap;
     while (key.len && (key.len = parent_len(name, key.len)) != SIZE_MAX) {
         key.hash = hash_name(name, key.len) ^ (uint64_t)kind;
-        struct file *first = atomic_load_explicit(head_of(&key), memory_order_acquire);
-        struct file *file = may_make ? find_or_make(&key) : find(first, &key);
+        struct file *file = may_make ? find_or_make(&key) : find_entry(&key);
         if (file) return file;
         may_make = false;
     }
@@ -247,22 +299,47 @@ static struct file *group_of(const char *name, size_t path_len, enum file_kind k
 // Guards what follows, up to the number of files in a group.
 static _Atomic uint32_t members_lock;
 
-// How many files there are past the cap is known as long as their names can be remembered, by hashes of 32 bits: memory
-// is bounded.
-static bool is_first_use(uint64_t hash) {
-    enum { PLACES = 1 << 16, MOST = PLACES / 4 * 3 };
-    if (!seen && !(seen = memory_pages(PLACES * sizeof *seen))) return false;
-    if (seen_generation != recorder.generation) { // a forked child counts its own
-        memset(seen, 0, PLACES * sizeof *seen);
-        seen_count = 0;
-        seen_generation = recorder.generation;
-    }
-    uint32_t own = (uint32_t)(hash >> 32) | 1, at = (uint32_t)hash % PLACES;
-    while (seen[at] && seen[at] != own) at = (at + 1) % PLACES;
-    if (seen[at] || seen_count == MOST) return false;
-    seen[at] = own;
-    seen_count++;
+enum { SEEN_PLACES = 1 << 16, SEEN_MOST = SEEN_PLACES / 4 * 3 };
+
+static bool is_in_sample(uint64_t hash) { return !seen.halvings || hash >> (64 - seen.halvings) == 0; }
+
+static bool add_seen(uint64_t hash) {
+    size_t at = (hash >> 1) % SEEN_PLACES;
+    while (seen.place[at] && seen.place[at] != hash) at = (at + 1) % SEEN_PLACES;
+    if (seen.place[at]) return false;
+    seen.place[at] = hash;
+    seen.count++;
     return true;
+}
+
+// Only names of a sample of half the size are remembered from here on. Those behind an empty place are put back in
+// their order, so that each finds a place at or before the one that it had.
+static void halve_sample(void) {
+    size_t from = 0;
+    while (seen.place[from]) from++;
+    seen.halvings++;
+    seen.count = 0;
+    for (size_t i = 1; i <= SEEN_PLACES; i++) {
+        uint64_t *place = &seen.place[(from + i) % SEEN_PLACES], hash = *place;
+        *place = 0;
+        if (hash && is_in_sample(hash)) add_seen(hash);
+    }
+}
+
+// How many names a name stands for: 0 if it was seen before or is not in the sample. Memory is bounded: all names are
+// remembered as long as there is room.
+static uint32_t first_use(uint64_t hash) {
+    hash |= 1;
+    if (!seen.place && !(seen.place = memory_pages(SEEN_PLACES * sizeof *seen.place))) return 0;
+    if (seen.generation != recorder.generation) { // a forked child counts its own
+        memset(seen.place, 0, SEEN_PLACES * sizeof *seen.place);
+        seen.count = seen.halvings = 0;
+        seen.generation = recorder.generation;
+    }
+    if (!is_in_sample(hash) || !add_seen(hash)) return 0;
+    uint32_t names = 1u << seen.halvings;
+    if (seen.count == SEEN_MOST && seen.halvings < 31) halve_sample();
+    return names;
 }
 
 static void renew_members(struct file *file) {
@@ -272,22 +349,29 @@ static void renew_members(struct file *file) {
     file->members = 0;
 }
 
-static void add_member(struct file *file) {
+static void add_members(struct file *file, uint32_t count) {
     renew_members(file);
-    file->members++;
+    file->members += count;
     if (file->members_place) memcpy(file->members_place, &file->members, sizeof file->members);
 }
 
 // Objects in files past the cap have names that begin with that of the entry for these files.
 static bool names_group(const char *name, size_t path_len) {
     size_t len = suffix[FILE_OTHERS].len;
-    return path_len >= len && memcmp(name + path_len - len, suffix[FILE_OTHERS].text, len) == 0;
+    if (path_len >= len && memcmp(name + path_len - len, suffix[FILE_OTHERS].text, len) == 0) return true;
+    return find_entry(&(struct key){name, path_len, hash_name(name, path_len) ^ FILE_PATTERN, FILE_PATTERN});
+}
+
+static struct file *group_of_name(const char *name, size_t path_len, enum file_kind kind) {
+    struct file *file = kind == FILE_OTHERS ? pattern_of(name, path_len) : NULL;
+    return file ? file : group_of(name, path_len, kind, true);
 }
 
 static struct file *count_member(struct file *file, const char *name, size_t path_len, uint64_t hash) {
     spill_count_loss(LOSS_FILE_CAP, 1);
     if (!file || names_group(name, path_len) || !spin_lock_in_time(&members_lock)) return file;
-    if (is_first_use(hash)) add_member(file);
+    uint32_t names = first_use(hash);
+    if (names) add_members(file, names);
     spin_unlock(&members_lock);
     return file;
 }
@@ -305,15 +389,11 @@ static struct key key_of(const char *name, size_t len) {
     return (struct key){name, len, hash_name(name, len), FILE_ITSELF};
 }
 
-static struct file *find_entry(const struct key *key) {
-    return find(atomic_load_explicit(head_of(key), memory_order_acquire), key);
-}
-
 static struct file *make_entry(const struct key *key) {
     if (!is_past_cap(key->name, key->len)) return find_or_make(key);
     size_t path_len = strnlen(key->name, key->len);
     enum file_kind kind = path_len < key->len ? FILE_OTHER_OBJECTS : FILE_OTHERS;
-    return count_member(group_of(key->name, path_len, kind, true), key->name, path_len, key->hash);
+    return count_member(group_of_name(key->name, path_len, kind), key->name, path_len, key->hash);
 }
 
 struct file *files_entry(const char *name, size_t len) {
@@ -336,9 +416,10 @@ struct file *files_stand_in(struct file *file) {
     size_t path_len = strnlen(file->name, file->name_len);
     enum file_kind kind = path_len < file->name_len ? FILE_OTHER_OBJECTS : FILE_OTHERS;
     if (file->kind == FILE_ITSELF)
-        place = count_member(group_of(file->name, path_len, kind, true), file->name, path_len, file->hash);
-    else // of the directory above
-        place = group_of(file->name, parent_len(file->name, path_len), kind, false);
+        place = count_member(group_of_name(file->name, path_len, kind), file->name, path_len, file->hash);
+    else // of the directory, or of the one above
+        place =
+            group_of(file->name, file->kind == FILE_PATTERN ? path_len : parent_len(file->name, path_len), kind, false);
     atomic_store(&file->stand_in, place);
     return place;
 }

@@ -16,7 +16,8 @@ enum { FILES_NAME_MAX = PATH_MAX }; // files with longer names are recorded with
 // What an entry stands for.
 enum file_kind {
     FILE_ITSELF,
-    FILE_OTHERS,        // files of a directory that have no entry of their own, because there are too many
+    FILE_PATTERN, // files whose names differ in numbers only, which have no entry of their own: there are too many
+    FILE_OTHERS,  // further files of a directory
     FILE_OTHER_OBJECTS, // the same of objects in files
     FILE_COMMON,        // files of all directories
     FILE_UNNAMED,       // files whose name is not known
@@ -55,6 +56,7 @@ int files_init(void);
 size_t files_absolute(char name[FILES_NAME_MAX], int dirfd, const char *path);
 bool files_has_dotdot(const char *path);
 void files_forget_cwd(void);
+void files_start_in(const char *folder, size_t len); // the working directory at the start, for patterns of names
 
 // The thread's buffer for names, FILES_NAME_MAX bytes; NULL in a signal handler that finds it in use.
 char *files_borrow_buffer(void);
@@ -63,13 +65,14 @@ void files_return_buffer(void);
 // Whether a file is left out: system files and --exclude, unless --include names them (file_filter.c).
 bool files_is_left_out(const char *name);
 
-// The entry for a name, made if it is new; after the file cap that of its directory. NULL without memory.
+// The entry for a name, made if it is new; after the file cap that of its pattern or directory. NULL without memory.
 struct file *files_entry(const char *name, size_t len);
 // The same, unless the file is left out.
 struct file *files_wanted(const char *name, size_t len, bool *left_out);
-// There is no room for counters of further files: from here on their directories have entries.
+// There is no room for counters of further files: from here on their patterns and directories have entries.
 void files_are_full(void);
-// The entry that has counters in place of this one: of its directory, of one above, or of all. NULL: there is none.
+// The entry that has counters in place of this one: of its pattern, its directory, one above, or of all. NULL: there is
+// none.
 struct file *files_stand_in(struct file *file);
 // One common entry for files whose name is not known: too long, or no memory for it. NULL without any memory.
 struct file *files_unnamed(void);

@@ -96,7 +96,10 @@ void process_info_start(enum process_via via, bool joined) {
     len = cpu_syscall(SYS_readlinkat, AT_FDCWD, ask_path("/exe").text, text, sizeof text);
     if (len > 0) fields_bytes(&out, PROCESS_EXE, text, (size_t)len);
     len = ask_cwd(text, sizeof text);
-    if (len > 1) fields_bytes(&out, PROCESS_CWD, text, (size_t)len - 1);
+    if (len > 1) {
+        fields_bytes(&out, PROCESS_CWD, text, (size_t)len - 1);
+        files_start_in(text, (size_t)len - 1);
+    }
     len = read_own("/cmdline", text, sizeof text);
     for (long at = 0; at < len; at += (long)strlen(text + at) + 1) fields_string(&out, PROCESS_ARG, text + at);
     fields_number(&out, PROCESS_CPUS, count_cpus());

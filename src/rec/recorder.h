@@ -121,6 +121,7 @@ struct thread {
     uintptr_t type_asked; // parameter of plugin_ask_type_bytes()
     struct type_bytes types[RECORDER_TYPES];
     uint32_t type_numbers[RECORDER_TYPES]; // 0: not known; 1: contiguous; else the number of its RECORD_DATATYPE + 1
+    struct file *named;                    // the last file that a call named: the next one may be the same
     bool name_taken;                       // by the call under way, which a signal handler may interrupt
     char name[PATH_MAX];                   // buffer for names: the program's stack may be small
     uint64_t chunks;                       // number of chunks so far: the first one is small

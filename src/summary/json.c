@@ -187,7 +187,7 @@ static void write_mpi(struct json_out *json, const struct summary *summary, cons
 static void write_past_cap(struct json_out *json, const struct summary *summary) {
     const struct summary_past_cap past = summary_past_cap(summary);
     key_object(json, "past_cap");
-    json_members(json, m_number("files", past.files), m_number("directories", past.records));
+    json_members(json, m_number("files", past.files), m_number("records", past.records));
     json_close(json);
 }
 

@@ -72,7 +72,7 @@ class LastLine(harness.CommandLineTest):
         many = 'import os\nfor i in range(9): open(str(i), "w")'
         done = self.expect(0, 'record', '--file-cap', '3', '-o', self.path('log3'), '--', sys.executable, '-ISc', many,
                            cwd=self.folder)
-        self.assertRegex(done.stderr, rb', files past the cap are counted by directory \(--file-cap\)\n$')
+        self.assertRegex(done.stderr, rb', files past the cap are counted by pattern of name or directory \(--file-cap\)\n$')
         raw = ('import ctypes, os\nfd = os.open("big", os.O_RDWR | os.O_CREAT)\nos.ftruncate(fd, 4 << 20)\n'
                'memory = ctypes.create_string_buffer(4 << 20)\n'
                'code = bytes.fromhex("4889f84889f74889d64889ca0f05c3")  # syscall(number, fd, memory, bytes)\n'

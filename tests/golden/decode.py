@@ -45,9 +45,9 @@ HAS_OFFSET, HAS_SIZE, RESULT_IS_SIZE, RESULT_IS_OFFSET, ASYNCHRONOUS, COLLECTIVE
 RUN, MOVE, RESIZE, EXTENDED = range(4)
 EVENT, SLOT, THREAD, BEGIN, REOPEN, LOST, COMMUNICATION, LEAVE, PARTNERS = range(9)
 COMMUNICATION_KINDS = ('synchronising', 'moving', 'completing')
-MPI_FEATURE, PARTNERS_FEATURE, BELOW_FEATURE, TRIGGERS_FEATURE, REDUCED_FEATURE, SHORT_FEATURE, IMPORTED_FEATURE = \
-    (1 << bit for bit in range(7))
-KNOWN_FEATURES = (1 << 7) - 1
+MPI_FEATURE, PARTNERS_FEATURE, BELOW_FEATURE, TRIGGERS_FEATURE, REDUCED_FEATURE, SHORT_FEATURE, IMPORTED_FEATURE, \
+    STEPS_FEATURE = (1 << bit for bit in range(8))
+KNOWN_FEATURES = (1 << 8) - 1
 LAYERS_BELOW = ('client', 'net', 'server', 'disk')
 ORIGINS = ('unknown', 'world', 'self', 'dup', 'split', 'create', 'group', 'shared', 'topology', 'inter', 'merge', 'spawn',
            'connect')
@@ -67,7 +67,7 @@ MAX_PARTNERS = 64
 HAS_MOVE, NEW_SIZE, HAS_RESULT, HAS_ERROR, BACKWARDS, ANNOUNCED, HAS_ATTRIBUTES, NO_OFFSET, NO_RESULT = \
     (1 << bit for bit in range(9))
 EVENT_FLAGS = (1 << 9) - 1
-SLOT_UNALIGNED, SLOT_SITE = 1, 2
+SLOT_UNALIGNED, SLOT_SITE, SLOT_DIFFERENCES = 1, 2, 4
 MAX_OPEN = MAX_ATTRIBUTES = ATTRIBUTE_LIMIT = 32
 OTHER_FILE, CALL_TIME, PARENT_STREAM, PARENT_NUMBER, OWN_STREAM, OWN_NUMBER, TICK = 4, 5, 6, 7, 15, 16, 17
 PRINTED_ATTRIBUTES = {0: 'flags', 1: 'mode', 2: 'fd', 3: 'file_size', 8: 'whence', 9: 'pieces', 10: 'view_offset',
@@ -635,11 +635,15 @@ class Process:
 
 
 class Slot:
-    def __init__(self, cursor):
-        self.call, self.file, self.handle = cursor.varint(MASK32), cursor.varint(MASK32), cursor.varint(MASK32)
-        flags = cursor.varint()
-        if flags & ~(SLOT_UNALIGNED | SLOT_SITE):
+    def __init__(self, cursor, defined):
+        self.call, file, handle, flags = cursor.varint(MASK32), cursor.varint(), cursor.varint(), cursor.varint()
+        if flags & ~(SLOT_UNALIGNED | SLOT_SITE | SLOT_DIFFERENCES):
             raise Damage('an unknown flag of a slot')
+        if flags & SLOT_DIFFERENCES:
+            file, handle = (before + unfold(number) for before, number in zip(defined, (file, handle)))
+        if not (0 <= file <= MASK32 and 0 <= handle <= MASK32):
+            raise Damage('a slot of an impossible file')
+        self.file, self.handle = file, handle
         self.site = cursor.varint(MASK32) if flags & SLOT_SITE else 0
         self.last = self.displacement = self.size = 0
 
@@ -669,6 +673,7 @@ class Chunk:
         self.cursor = Cursor(block.payload())
         self.number, self.clock, self.tid, self.tick = block.first, block.base, block.tid, block.tick
         self.open, self.slots = [], {}
+        self.defined = 0, 0  # file and handle of the slot defined last
         self.communication, self.announced = {}, None  # since the last event; the first call begun since
         self.partners = {}  # (communicator, role, peer): calls
 
@@ -689,7 +694,8 @@ class Chunk:
 
     def change_state(self, kind, slot):
         if kind == SLOT:
-            self.slots[slot] = Slot(self.cursor)
+            self.slots[slot] = Slot(self.cursor, self.defined)
+            self.defined = self.slots[slot].file, self.slots[slot].handle
         elif kind == THREAD:
             self.tid = self.cursor.varint(MASK32)
         elif kind in (BEGIN, REOPEN):

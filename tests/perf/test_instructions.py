@@ -2,7 +2,8 @@
 """How many user instructions the recorder adds to a call, with counters and full trace. Speaks TAP.
 
 Callgrind counts them; the slope between two numbers of calls leaves out one-time work. The project promises 200 for
-pread and pwrite. The other budgets are 10 % above the measured values, so that a regression shows.
+pread and pwrite at any offset. The budgets are some 10 % above the measured values, so that a regression shows; what they should be is
+in doc/measurements.md.
 """
 import concurrent.futures
 import os
@@ -20,8 +21,8 @@ TIMEOUT_SECONDS = 300
 TURNS = 4
 
 BUDGETS = {  # pattern of bench/calls.c: instructions per call
-    'pread': 200,
-    'pwrite': 200,
+    'pread': 160,
+    'pwrite': 160,
     'pread-random': 200,
     'pread-far': 200,
     'pwrite-random': 200,
@@ -30,9 +31,12 @@ BUDGETS = {  # pattern of bench/calls.c: instructions per call
     'read': 160,
     'write': 160,
     'lseek': 165,
-    'fread': 425,
-    'fwrite': 400,
-    'open-close': 2950,
+    'fread': 300,
+    'fwrite': 300,
+    'open-close': 1450,
+    'stat': 530,
+    'mkdir-rmdir': 1050,
+    'link-unlink': 2250,
 }
 
 

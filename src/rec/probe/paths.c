@@ -32,7 +32,15 @@ static bool can_read_path(const char *path, int error) {
     }
 }
 
-struct file *probe_file(int dirfd, const char *path, bool *left_out) {
+// The file that the thread has named last, if this is its whole name.
+static struct file *named_again(int dirfd, const char *path) {
+    struct file *file = current_thread ? current_thread->named : NULL;
+    if (!file || !path || path[0] != '/' || dirfd == FILES_SHM_DIRFD || current_thread->in_mpi_setup) return NULL;
+    size_t len = strlen(path);
+    return len == file->name_len && memcmp(path, file->name, len) == 0 ? file : NULL;
+}
+
+static struct file *look_up(int dirfd, const char *path, bool *left_out) {
     char *name = files_borrow_buffer();
     *left_out = false;
     if (!name) return NULL;
@@ -40,12 +48,22 @@ struct file *probe_file(int dirfd, const char *path, bool *left_out) {
     *left_out = len && current_thread->in_mpi_setup;
     struct file *file = len && !*left_out ? files_wanted(name, len, left_out) : NULL;
     files_return_buffer();
+    if (file && file->kind == FILE_ITSELF) current_thread->named = file;
     return file;
+}
+
+struct file *probe_file(int dirfd, const char *path, bool *left_out) {
+    *left_out = false;
+    struct file *known = named_again(dirfd, path);
+    return known ? known : look_up(dirfd, path, left_out);
 }
 
 // The file that a descriptor was opened on. A path with ".." may go through symbolic links: only the kernel knows it.
 static struct file *opened_file(int fd, int dirfd, const char *path, bool *left_out) {
-    if (path && (dirfd == FILES_SHM_DIRFD || !files_has_dotdot(path))) return probe_file(dirfd, path, left_out);
+    *left_out = false;
+    struct file *known = named_again(dirfd, path);
+    if (known) return known;
+    if (path && (dirfd == FILES_SHM_DIRFD || !files_has_dotdot(path))) return look_up(dirfd, path, left_out);
     handles_forget(fd);
     struct handle *handle = handles_resolve(fd);
     *left_out = handle->flags & HANDLE_LEFT_OUT;

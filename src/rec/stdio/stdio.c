@@ -22,11 +22,15 @@ static uint64_t bytes_pending(const FILE *stream) {
     return pending > 0 ? (uint64_t)pending : 0;
 }
 
-static void remember(struct handle *handle, FILE *stream) {
+static void remember_buffer(struct handle *handle, FILE *stream, uint64_t left, uint64_t pending) {
     // Relaxed: the stream's own lock orders them. Two streams on one open file cannot be told apart anyway.
     atomic_store_explicit(&handle->stream, stream, memory_order_relaxed);
-    atomic_store_explicit(&handle->stream_left, bytes_left(stream), memory_order_relaxed);
-    atomic_store_explicit(&handle->stream_pending, bytes_pending(stream), memory_order_relaxed);
+    atomic_store_explicit(&handle->stream_left, left, memory_order_relaxed);
+    atomic_store_explicit(&handle->stream_pending, pending, memory_order_relaxed);
+}
+
+static void remember(struct handle *handle, FILE *stream) {
+    remember_buffer(handle, stream, bytes_left(stream), bytes_pending(stream));
 }
 
 static uint64_t position_of(const struct handle *handle) {
@@ -86,6 +90,11 @@ static void catch_up_after_flush(struct probe *p, FILE *stream, uint64_t positio
     if (put) emit_unseen(p, CALL_putc_unlocked, end_before, put);
 }
 
+static bool is_as_remembered(const struct handle *handle, const FILE *stream, uint64_t left, uint64_t pending) {
+    return handle->stream == stream && atomic_load_explicit(&handle->stream_left, memory_order_relaxed) == left &&
+           atomic_load_explicit(&handle->stream_pending, memory_order_relaxed) == pending;
+}
+
 // Records what happened to the buffer since the last call that was seen: macros that read or wrote in it, flushes of
 // all streams.
 static void catch_up(struct probe *p, FILE *stream) {
@@ -113,10 +122,12 @@ static void catch_up(struct probe *p, FILE *stream) {
 // In a static program the shims of __uflow and others also see the calls that libc makes inside the program's own: on
 // the same stream, or on one in memory, which has no lock.
 #ifdef IOSEER_LINKED
+enum { IS_LINKED = true };
 static __thread const FILE *stream_in_call __attribute__((tls_model("initial-exec")));
 static bool is_call_of_libc(const FILE *stream) { return !stream->_lock || stream == stream_in_call; }
 static void set_stream_in_call(const FILE *stream) { stream_in_call = stream; }
 #else
+enum { IS_LINKED = false };
 static inline bool is_call_of_libc(const FILE *stream) { return (void)stream, false; }
 static inline void set_stream_in_call(const FILE *stream) { (void)stream; }
 #endif
@@ -129,12 +140,14 @@ void stdio_unlock(struct probe *p) {
     p->locked = NULL;
 }
 
-// A program with one thread never waits for the lock: a signal handler may have left a call by siglongjmp.
+// A program with one thread needs no lock, and must not wait for one: a signal handler may have left a call by
+// siglongjmp.
 extern char __libc_single_threaded __attribute__((weak));
 
+static bool is_alone(void) { return &__libc_single_threaded && __libc_single_threaded; }
+
 static bool lock_stream(FILE *stream, enum stdio_lock lock) {
-    bool alone = &__libc_single_threaded && __libc_single_threaded;
-    if (alone || lock == STDIO_TRY) return ftrylockfile(stream) == 0;
+    if (is_alone() || lock == STDIO_TRY) return ftrylockfile(stream) == 0;
     flockfile(stream);
     return true;
 }
@@ -145,13 +158,18 @@ bool enter_stdio(struct probe *p, FILE *stream, enum stdio_lock lock) {
     if (!stream) return probe_start(p, NULL); // fflush(NULL)
     if (is_call_of_libc(stream)) return false;
     if (stream->_fileno < 0) return false; // in memory
-    probe_start(p, probe_handle(stream->_fileno));
-    if (!lock_stream(stream, lock)) return false;
-    p->locked = stream;
-    set_stream_in_call(stream);
-    if (p->handle->file) catch_up(p, stream);
+    struct handle *handle = p->handle = probe_handle(stream->_fileno);
+    if (UNLIKELY(!is_alone() || IS_LINKED)) {
+        if (!lock_stream(stream, lock)) return false;
+        p->locked = stream;
+        set_stream_in_call(stream);
+    }
     p->left = bytes_left(stream);
     p->pending = bytes_pending(stream);
+    if (UNLIKELY(handle->file && !is_as_remembered(handle, stream, p->left, p->pending))) {
+        p->start = event_clock_now();
+        catch_up(p, stream);
+    }
     p->read_base = stream->_IO_read_ptr;
     p->read_end = stream->_IO_read_end;
     p->file_offset = stream->_offset;
@@ -204,6 +222,15 @@ static void guess_position(struct probe *p, int fd) {
 void leave_stdio_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved) {
     uint64_t end = event_clock_now();
     struct handle *handle = p->handle;
+    uint64_t now_pending = bytes_pending(stream);
+    // Most calls move all that they were asked for, and only in the buffer.
+    if (LIKELY(handle->file && moved == asked && moved > 0 && p->left == 0 && bytes_left(stream) == 0 &&
+               now_pending == p->pending + (uint64_t)moved && (p->pending || position_is_ours(handle)))) {
+        remember_buffer(handle, stream, 0, now_pending);
+        stdio_unlock(p);
+        emit(p->thread, handle, probe_event(p, call, position_of(handle) + p->pending, (uint64_t)moved, end));
+        return;
+    }
     if (!handle->file) {
         tally_left_out(p, stream, true, moved);
         stdio_unlock(p);
@@ -242,6 +269,13 @@ static bool from_buffer(const struct probe *p, const FILE *stream, ssize_t moved
 void leave_stdio_read(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved) {
     uint64_t end = event_clock_now();
     struct handle *handle = p->handle;
+    if (LIKELY(handle->file && moved == asked && moved > 0 && from_buffer(p, stream, moved) &&
+               !(stream->_flags & (FLAG_IN_BACKUP | FLAG_ERROR | FLAG_NO_READS)))) {
+        remember_buffer(handle, stream, p->left - (uint64_t)moved, 0);
+        stdio_unlock(p);
+        emit(p->thread, handle, probe_event(p, call, position_of(handle) - p->left, (uint64_t)moved, end));
+        return;
+    }
     if (!handle->file) {
         tally_left_out(p, stream, false, moved);
         stdio_unlock(p);
