@@ -48,6 +48,20 @@ QUESTIONS = [
     ('statistics of a program', ['--statistics', '--program', 'program7']),
     ('statistics of a quarter', ['--statistics', '--since', '2024-10-15', '--until', '2025-01-15']),
     ('what got slower', ['--slower']),
+    ('by day', ['--by', 'day']),
+    ('by user, on a file system', ['--by', 'user', '--fs', '/fs2']),
+    ('by month, with a finding', ['--by', 'month', '--finding', 'finding-3']),
+    ('the worst files, on a file system', ['--by', 'file', '--fs', '/fs2', '--top', '50']),
+    ('by finding, on a file system', ['--by', 'finding', '--fs', '/fs2']),
+    ('statistics of a file system', ['--statistics', '--fs', '/fs2']),
+    ('statistics of a finding', ['--statistics', '--finding', 'finding-3']),
+]
+
+# What no sums are kept for.
+OTHERS = [
+    ('by user, on all of several file systems', ['--by', 'user', '--fs', '/fs*']),
+    ('statistics, a file system and a finding', ['--statistics', '--fs', '/fs2', '--finding', 'finding-3']),
+    ('by day, on a file system', ['--by', 'day', '--fs', '/fs2']),
 ]
 
 
@@ -91,7 +105,7 @@ def ask(place, jobs, databases, server):
     for name, db in databases.items():
         wall, processor, _ = place.measure([os.path.join(place.build, 'bench', 'bench-catalogue'), db, str(jobs)])
         print(f'{name}: filled in {wall:.0f} s, {processor:.0f} s of processor time', flush=True)
-    for title, options in QUESTIONS:
+    for title, options in QUESTIONS + OTHERS:
         row = [title]
         for db in databases.values():
             command = [place.ioseer, 'jobs', '--json', '-o', os.devnull, '--db', db, *options]

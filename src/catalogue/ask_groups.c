@@ -80,12 +80,12 @@ static const struct grouping {
     const char *key;    // of a group
     int kind;           // enum part_kind; -1: the jobs themselves
     enum ask_sort sort; // unless something else is asked for
-    const char *period; // what the column `month` is to be of jobs; NULL: their month, by which they are added up
+    const char *period; // what the column `month` is to be of jobs; NULL: their month
 } groupings[ASK_BYS] = {
     [BY_USER] = {user_columns, "user_id", -1, SORT_BYTES},
     [BY_PROGRAM] = {program_columns, "program_id", -1, SORT_BYTES},
     [BY_MONTH] = {month_columns, "month", -1, SORT_NAME},
-    [BY_DAY] = {day_columns, "month", -1, SORT_NAME, "j.start_ns / 86400000000000"},
+    [BY_DAY] = {day_columns, "month", -1, SORT_NAME, "j.start_ns / " JOBS_DAY_NS},
     [BY_SYSTEM] = {system_columns, "name_id", PART_SYSTEM, SORT_BYTES},
     [BY_FILE] = {file_columns, "name_id", PART_FILES, SORT_TIME},
     [BY_FINDING] = {finding_columns, "name_id", PART_FINDING, SORT_FINDINGS},
@@ -139,9 +139,28 @@ static bool has_unsummed(const struct grouping *grouping, const struct ask_found
     return unsummed(found, PART_SYSTEM, grouping->kind) || unsummed(found, PART_FINDING, grouping->kind);
 }
 
+// The file system or finding by which the jobs of the filter are added up. Of parts of jobs there are no such sums by
+// user and program. 0: none.
+static int64_t trait_of(const struct grouping *grouping, const struct ask_found *found) {
+    const struct ask_names *system = unsummed(found, PART_SYSTEM, grouping->kind);
+    const struct ask_names *finding = unsummed(found, PART_FINDING, grouping->kind);
+    const struct ask_names *names = system ? system : finding;
+    bool by_name = found->user.is_asked || found->program.is_asked;
+    if (grouping->period || !names || (system && finding) || (grouping->kind >= 0 && by_name)) return 0;
+    return names->count == 1 ? names->name[0].id : 0;
+}
+
+// Days are added up for all jobs together.
+static bool has_days(const struct grouping *grouping, const struct ask_filter *filter, const struct ask_found *found) {
+    bool is_part = found->user.is_asked || found->program.is_asked || has_unsummed(grouping, found);
+    return grouping->period && !is_part && !filter->has_since && !filter->has_until;
+}
+
 static struct ask_months months_of(const struct grouping *grouping, const struct ask_filter *filter,
                                    const struct ask_found *found) {
-    if (!grouping->period && !has_unsummed(grouping, found)) return ask_split(filter);
+    bool has_sums = !has_unsummed(grouping, found) || trait_of(grouping, found);
+    if (has_days(grouping, filter, found)) return (struct ask_months){.last = INT64_MAX};
+    if (!grouping->period && has_sums) return ask_split(filter);
     const struct ask_range all = {filter->has_since ? filter->since_ns : 0,
                                   filter->has_until ? filter->until_ns : INT64_MAX};
     return (struct ask_months){.first = 1, .last = 0, .part = {all}, .parts = 1};
@@ -152,12 +171,13 @@ static void put_sum(struct ask_statement *statement, const char *prefix, const c
 }
 
 // What the rows of a group add up to: of whole months from the sums, of others from the jobs.
-static void put_branch(struct ask_statement *statement, const struct grouping *grouping, bool from_sums) {
+static void put_branch(struct ask_statement *statement, const struct grouping *grouping, bool from_sums,
+                       int64_t trait) {
     const struct part_table *table = grouping->kind < 0 ? NULL : &part_tables[grouping->kind];
     bool is_name = table && grouping->key && !strcmp(grouping->key, "name_id");
     const char *prefix = from_sums ? "" : is_name ? "q." : "j.";
-    if (grouping->period && !from_sums)
-        fprintf(statement->out, "SELECT %s AS %s", grouping->period, grouping->key);
+    if (grouping->period)
+        fprintf(statement->out, "SELECT %s AS %s", from_sums ? "day" : grouping->period, grouping->key);
     else
         fprintf(statement->out, "SELECT %s%s AS %s", grouping->key ? prefix : "", grouping->key ? grouping->key : "0",
                 grouping->key ? grouping->key : "everything");
@@ -167,7 +187,11 @@ static void put_branch(struct ask_statement *statement, const struct grouping *g
         put_sum(statement, from_sums ? "" : "q.", table->column[i], table->column[i]);
     for (const struct schema_measure *measure = schema_measures; !table && measure->name; measure++)
         put_sum(statement, "", from_sums ? measure->name : measure->expression, measure->name);
-    if (from_sums) fprintf(statement->out, " FROM %s", table ? table->sums : "sums");
+    if (from_sums)
+        fprintf(statement->out, " FROM %s%s", trait ? "trait_" : "",
+                table              ? table->sums
+                : grouping->period ? "day_sums"
+                                   : "sums");
     if (!from_sums) fputs(" FROM jobs j", statement->out);
     if (!from_sums && table) fprintf(statement->out, " JOIN %s q ON q.job_id = j.id", table->rows);
 }
@@ -183,15 +207,18 @@ static void end_branch(struct ask_statement *statement, const struct grouping *g
 static void put_source(struct ask_statement *statement, const struct grouping *grouping, const struct ask *ask,
                        const struct ask_found *found) {
     const struct ask_months months = months_of(grouping, &ask->filter, found);
-    bool has_rest = has_unsummed(grouping, found), narrow = is_narrow(&ask->filter, found);
+    int64_t trait = trait_of(grouping, found);
+    bool has_rest = has_unsummed(grouping, found), narrow = trait || is_narrow(&ask->filter, found);
     fputc('(', statement->out);
-    put_branch(statement, grouping, true);
-    fprintf(statement->out, " WHERE month >= %" PRId64 " AND month <= %" PRId64, months.first, months.last);
-    put_filter(statement, grouping, found, "", "");
+    put_branch(statement, grouping, true, trait);
+    fprintf(statement->out, " WHERE %s >= %" PRId64 " AND %s <= %" PRId64, grouping->period ? "day" : "month",
+            months.first, grouping->period ? "day" : "month", months.last);
+    if (trait) fprintf(statement->out, " AND trait_id = %" PRId64, trait);
+    if (!grouping->period) put_filter(statement, grouping, found, "", "");
     end_branch(statement, grouping, "");
     for (size_t i = 0; i < months.parts; i++) {
         fputs(" UNION ALL ", statement->out);
-        put_branch(statement, grouping, false);
+        put_branch(statement, grouping, false, 0);
         fprintf(statement->out, " WHERE j.start_ns >= %" PRId64 " AND j.start_ns < %" PRId64, months.part[i].from_ns,
                 months.part[i].until_ns);
         put_filter(statement, grouping, found, has_rest && narrow ? "j." : "+j.", "+q.");

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/scoped.h"
 #include "catalogue/job.h"
+#include "catalogue/write.h"
 
 #define COUNT_IF(condition) "CASE WHEN " condition " THEN 1 ELSE 0 END"
 #define SHARE_IN(from, below) COUNT_IF("io_share >= " #from " AND io_share < " #below)
@@ -143,20 +144,70 @@ static int make_first(struct store *store, struct problem *problem) {
     return make_sums(store, problem);
 }
 
-// Version n is what the first n steps make. Steps are never changed, only added.
-static schema_step *const steps[] = {make_first};
+// --- version 2: sums by file system, finding and day
 
-// --- the version
-
-static int note_version(void *context, const struct store_value *value, size_t count) {
+static int note_number(void *context, const struct store_value *value, size_t count) {
     if (count) *(int64_t *)context = store_integer(&value[0]);
     return 0;
 }
 
+static int make_trait_tables(struct store *store, struct problem *problem) {
+    const char *clustered = store->operations->clustered;
+    char measures[4096] = "";
+    for (size_t i = 0, len = 0; schema_measures[i].name; i++)
+        len += (size_t)snprintf(measures + len, sizeof measures - len, "%s DOUBLE PRECISION NOT NULL, ",
+                                schema_measures[i].name);
+    RUN("CREATE TABLE trait_sums (trait_id INTEGER NOT NULL, month INTEGER NOT NULL, user_id INTEGER NOT NULL, "
+        "program_id INTEGER NOT NULL, %sPRIMARY KEY (trait_id, month, user_id, program_id))%s",
+        measures, clustered);
+    RUN("CREATE TABLE day_sums (day INTEGER NOT NULL, %sPRIMARY KEY (day))%s", measures, clustered);
+    for (size_t kind = 0; kind < PART_KINDS; kind++) {
+        const struct part_table *table = &part_tables[kind];
+        char sums[512] = "";
+        for (size_t i = 0, len = 0; i < table->summed; i++)
+            len += (size_t)snprintf(sums + len, sizeof sums - len, "%s DOUBLE PRECISION NOT NULL, ", table->column[i]);
+        RUN("CREATE TABLE trait_%s (trait_id INTEGER NOT NULL, month INTEGER NOT NULL, name_id INTEGER NOT NULL, jobs "
+            "DOUBLE PRECISION NOT NULL, %sPRIMARY KEY (trait_id, month, name_id))%s",
+            table->sums, sums, clustered);
+    }
+    return 0;
+}
+
+static int run_text(struct store *store, char *text, const struct store_value range[2], struct problem *problem) {
+    int code = text ? store_run(store, text, range, 2, problem) : -ENOMEM;
+    free(text);
+    return code;
+}
+
+// In steps, so that memory does not grow with the number of jobs.
+int schema_fill_traits(struct store *store, struct problem *problem) {
+    enum { STEP = 10000 };
+    int64_t last = 0;
+    FORWARD(store_ask(store, &store_statement("SELECT COALESCE(MAX(id), 0) FROM jobs", NULL, 0), note_number, &last,
+                      problem));
+    for (int64_t at = 0; at <= last; at += STEP) {
+        const struct store_value range[] = {store_of_integer(at), store_of_integer(at + STEP)};
+        for (int kind = -1; kind < PART_KINDS; kind++)
+            FORWARD(run_text(store, sums_trait_statement(kind, 0), range, problem));
+        FORWARD(run_text(store, sums_day_statement(0), range, problem));
+    }
+    return 0;
+}
+
+static int make_traits(struct store *store, struct problem *problem) {
+    FORWARD(make_trait_tables(store, problem));
+    return schema_fill_traits(store, problem);
+}
+
+// Version n is what the first n steps make. Steps are never changed, only added.
+static schema_step *const steps[] = {make_first, make_traits};
+
+// --- the version
+
 static int read_version(struct store *store, int64_t *version, struct problem *problem) {
     *version = 0;
     if (!store->operations->has_table(store, "catalogue")) return 0;
-    return store_ask(store, &store_statement("SELECT version FROM catalogue", NULL, 0), note_version, version, problem);
+    return store_ask(store, &store_statement("SELECT version FROM catalogue", NULL, 0), note_number, version, problem);
 }
 
 static int check(const struct store *store, enum store_access access, int64_t version, int64_t steps_known,

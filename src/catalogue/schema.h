@@ -14,6 +14,12 @@ int schema_open(struct store *store, enum store_access access, struct problem *p
 int schema_open_steps(struct store *store, enum store_access access, schema_step *const *step, int64_t steps,
                       struct problem *problem);
 
+// Adds up all jobs by trait and by day, into empty tables.
+int schema_fill_traits(struct store *store, struct problem *problem);
+
+// As a text: in statements.
+#define JOBS_DAY_NS "86400000000000"
+
 // What groups of jobs are added up by: the columns of the table `sums` after its key, each the sum of an expression
 // over the columns of `jobs`.
 struct schema_measure {

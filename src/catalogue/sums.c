@@ -1,4 +1,4 @@
-// The statements that add jobs to, or take them from, the sums by month, user and program.
+// The statements that add jobs to, or take them from, the sums: by month, user and program; by trait; and by day.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,5 +57,98 @@ char *sums_part_statement(enum part_kind kind, char sign) {
     for (size_t i = 0; i < table->summed; i++)
         fprintf(out, ", %s = %s.%s %c excluded.%s", table->column[i], table->sums, table->column[i], sign,
                 table->column[i]);
+    return finish(out, &text);
+}
+
+// --- traits and days
+
+static void put_jobs(FILE *out, const char *column, char sign) {
+    if (!sign) {
+        fprintf(out, "%s >= $1 AND %s < $2", column, column);
+        return;
+    }
+    fprintf(out, "%s IN (", column);
+    put_places(out);
+    fputc(')', out);
+}
+
+static void put_traits(FILE *out, char sign) {
+    static const enum part_kind kinds[] = {PART_SYSTEM, PART_FINDING};
+    fputs(" JOIN (", out);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        fprintf(out, "%sSELECT job_id, name_id AS trait_id FROM %s WHERE ", i ? " UNION ALL " : "",
+                part_tables[kinds[i]].rows);
+        put_jobs(out, "job_id", sign);
+    }
+    fputs(") t ON t.job_id = j.id WHERE ", out);
+    put_jobs(out, "j.id", sign);
+}
+
+static void put_measures(FILE *out, const char *before, const char *after) {
+    for (const struct schema_measure *measure = schema_measures; measure->name; measure++)
+        fprintf(out, ", %s%s%s", before, *after ? measure->expression : measure->name, after);
+}
+
+static void put_changes(FILE *out, const char *table, char sign) {
+    for (const struct schema_measure *measure = schema_measures; measure->name; measure++)
+        fprintf(out, "%s%s = %s.%s %c excluded.%s", measure == schema_measures ? "" : ", ", measure->name, table,
+                measure->name, sign ? sign : '+', measure->name);
+}
+
+static void put_trait_sums(FILE *out, char sign) {
+    fputs("INSERT INTO trait_sums (trait_id, month, user_id, program_id", out);
+    put_measures(out, "", "");
+    fputs(") SELECT t.trait_id, j.month, j.user_id, j.program_id", out);
+    put_measures(out, "SUM(CAST(", " AS DOUBLE PRECISION))");
+    fputs(" FROM jobs j", out);
+    put_traits(out, sign);
+    fputs(
+        " GROUP BY t.trait_id, j.month, j.user_id, j.program_id ON CONFLICT (trait_id, month, user_id, program_id) DO "
+        "UPDATE SET ",
+        out);
+    put_changes(out, "trait_sums", sign);
+}
+
+static void put_trait_parts(FILE *out, const struct part_table *table, char sign) {
+    fprintf(out, "INSERT INTO trait_%s (trait_id, month, name_id, jobs", table->sums);
+    for (size_t i = 0; i < table->summed; i++) fprintf(out, ", %s", table->column[i]);
+    fputs(") SELECT t.trait_id, j.month, p.name_id, COUNT(*)", out);
+    for (size_t i = 0; i < table->summed; i++) fprintf(out, ", SUM(CAST(p.%s AS DOUBLE PRECISION))", table->column[i]);
+    fprintf(out, " FROM jobs j JOIN %s p ON p.job_id = j.id", table->rows);
+    put_traits(out, sign);
+    fprintf(out,
+            " GROUP BY t.trait_id, j.month, p.name_id ON CONFLICT (trait_id, month, name_id) DO UPDATE SET jobs = "
+            "trait_%s.jobs %c excluded.jobs",
+            table->sums, sign ? sign : '+');
+    for (size_t i = 0; i < table->summed; i++)
+        fprintf(out, ", %s = trait_%s.%s %c excluded.%s", table->column[i], table->sums, table->column[i],
+                sign ? sign : '+', table->column[i]);
+}
+
+char *sums_trait_statement(int kind, char sign) {
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    if (!out) return NULL;
+    if (kind < 0)
+        put_trait_sums(out, sign);
+    else
+        put_trait_parts(out, &part_tables[kind], sign);
+    return finish(out, &text);
+}
+
+char *sums_day_statement(char sign) {
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    if (!out) return NULL;
+    fputs("INSERT INTO day_sums (day", out);
+    put_measures(out, "", "");
+    fputs(") SELECT j.start_ns / " JOBS_DAY_NS, out);
+    put_measures(out, "SUM(CAST(", " AS DOUBLE PRECISION))");
+    fputs(" FROM jobs j WHERE ", out);
+    put_jobs(out, "j.id", sign);
+    fputs(" GROUP BY j.start_ns / " JOBS_DAY_NS " ON CONFLICT (day) DO UPDATE SET ", out);
+    put_changes(out, "day_sums", sign);
     return finish(out, &text);
 }

@@ -106,10 +106,14 @@ static int run_sums(struct writer *writer, const struct store_value id[SUMS_AT_O
                     struct problem *problem) {
     for (int kind = -1; kind < PART_KINDS; kind++) {
         SCOPED_FREE char *text = kind < 0 ? sums_statement(sign) : sums_part_statement((enum part_kind)kind, sign);
-        RETURN_IF(!text, -ENOMEM);
+        SCOPED_FREE char *of_traits = sums_trait_statement(kind, sign);
+        RETURN_IF(!text || !of_traits, -ENOMEM);
         FORWARD(store_run(writer->store, text, id, SUMS_AT_ONCE, problem));
+        FORWARD(store_run(writer->store, of_traits, id, SUMS_AT_ONCE, problem));
     }
-    return 0;
+    SCOPED_FREE char *of_days = sums_day_statement(sign);
+    RETURN_IF(!of_days, -ENOMEM);
+    return store_run(writer->store, of_days, id, SUMS_AT_ONCE, problem);
 }
 
 static int add_sums(struct writer *writer, struct problem *problem) {
@@ -124,10 +128,19 @@ static int add_sums(struct writer *writer, struct problem *problem) {
 
 // Sums of no job, and programs whose runs have changed.
 static int add_consequences(struct writer *writer, struct problem *problem) {
-    static const char *const statements[] = {
-        "DELETE FROM sums WHERE jobs < 0.5",        "DELETE FROM layer_sums WHERE jobs < 0.5",
-        "DELETE FROM size_sums WHERE jobs < 0.5",   "DELETE FROM file_sums WHERE jobs < 0.5",
-        "DELETE FROM system_sums WHERE jobs < 0.5", "DELETE FROM finding_sums WHERE jobs < 0.5"};
+    static const char *const statements[] = {"DELETE FROM sums WHERE jobs < 0.5",
+                                             "DELETE FROM layer_sums WHERE jobs < 0.5",
+                                             "DELETE FROM size_sums WHERE jobs < 0.5",
+                                             "DELETE FROM file_sums WHERE jobs < 0.5",
+                                             "DELETE FROM system_sums WHERE jobs < 0.5",
+                                             "DELETE FROM finding_sums WHERE jobs < 0.5",
+                                             "DELETE FROM trait_sums WHERE jobs < 0.5",
+                                             "DELETE FROM trait_layer_sums WHERE jobs < 0.5",
+                                             "DELETE FROM trait_size_sums WHERE jobs < 0.5",
+                                             "DELETE FROM trait_file_sums WHERE jobs < 0.5",
+                                             "DELETE FROM trait_system_sums WHERE jobs < 0.5",
+                                             "DELETE FROM trait_finding_sums WHERE jobs < 0.5",
+                                             "DELETE FROM day_sums WHERE jobs < 0.5"};
     const struct store_value next = store_of_integer(writer->next_log);
     FORWARD(store_run(writer->store, "UPDATE catalogue SET next_log = $1", &next, 1, problem));
     FORWARD(add_sums(writer, problem));

@@ -54,6 +54,11 @@ int writer_find_folder(struct writer *writer, const char *folder, int64_t *id, s
 enum { SUMS_AT_ONCE = 32 };
 char *sums_statement(char sign);
 char *sums_part_statement(enum part_kind kind, char sign);
+// The same by traits of jobs: the file systems that they use and the findings that they have. `kind` -1: the jobs
+// themselves. Without a sign: adds the jobs from the first number on, before the second.
+char *sums_trait_statement(int kind, char sign);
+// By day, for all jobs together.
+char *sums_day_statement(char sign);
 
 // Compares the last runs of a program with those before, and notes what it finds (slower.c).
 int slower_update(struct store *store, const struct series *series, struct problem *problem);

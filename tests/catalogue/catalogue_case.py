@@ -77,6 +77,10 @@ class CatalogueCase(harness.CommandLineTest):
         for key in ('bytes_read', 'bytes_written'):
             self.assertEqual(sum(g[key] for g in self.ask('--by', 'file', db=db)['groups']),
                              sum(g[key] for g in self.ask('--by', 'fs', db=db)['groups']))
+        for by, option in (('fs', '--fs'), ('finding', '--finding')):
+            for group in self.ask('--by', by, db=db)['groups']:
+                self.assertEqual(self.ask('--statistics', option, group[by], db=db)['statistics']['jobs'], group['jobs'])
+        self.assertEqual(sum(group['jobs'] for group in self.ask('--by', 'day', db=db)['groups']), len(jobs))
         return jobs
 
 

@@ -180,6 +180,21 @@ class Index(CatalogueCase):
         with open(self.db, 'rb') as file:
             self.assertEqual(file.read(), before)
 
+    def test_older_version(self):
+        """Sums that it lacks are made from its jobs; who only asks is told."""
+        for i in range(3):
+            self.make_log(f'{i}.ioseer', writes=100 * i + 1)
+        self.index()
+        with sqlite3.connect(self.db) as db:
+            for table, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                if table.startswith('trait_') or table == 'day_sums':
+                    db.execute(f'DROP TABLE {table}')
+            db.execute('UPDATE catalogue SET version = 1')
+        db.close()
+        self.assertIn('run `ioseer index` once', self.expect_error(1, 'jobs', '--db', self.db))
+        self.assert_changes(self.index()[0], same=3)
+        self.assertEqual(len(self.assert_whole()), 3)
+
     def test_two_at_once(self):
         log = self.make_log('first.ioseer')
         for number in range(30):

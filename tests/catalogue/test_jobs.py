@@ -98,11 +98,12 @@ class Questions(CatalogueCase):
         self.assertEqual(self.jobs('--id', '7'), [job for job in self.all if job['id'] == 7])
 
     def test_sums_of_some(self):
-        """Days, and sums of jobs with a finding or on a file system, which nobody has added up before."""
+        """Days, and sums of jobs with a finding or on a file system."""
         finding = next(job['findings'][0]['id'] for job in self.all if job['findings'])
         fs = self.ask('--by', 'fs')['groups'][0]['fs']
         for period, _ in self.periods():
-            for options in (('--finding', finding), ('--fs', fs), ('--finding', finding, '--fs', fs, '--user', 'user1*')):
+            for options in ((), ('--finding', finding), ('--fs', fs), ('--finding', finding, '--user', 'user1*'),
+                            ('--finding', finding, '--fs', fs), ('--finding', finding, '--fs', fs, '--user', 'user1*')):
                 chosen = self.jobs(*period, *options)
                 found = self.ask('--statistics', *period, *options)['statistics']
                 self.assertEqual((found['jobs'] or 0, found['bytes_written'] or 0), (len(chosen), sum(job['bytes_written'] for job in chosen)))
@@ -114,6 +115,22 @@ class Questions(CatalogueCase):
                     day = datetime.datetime.fromtimestamp(job['start'], datetime.timezone.utc).strftime('%Y-%m-%d')
                     wanted[day] = wanted.get(day, 0) + 1
                 self.assertEqual(days, wanted, (period, options))
+                for by in ('user', 'program', 'month', 'file', 'finding', 'fs', 'layer', 'size'):
+                    groups = self.ask('--by', by, *period, *options)['groups']
+                    if by in ('user', 'program', 'month'):
+                        self.assertEqual(sum(group['jobs'] for group in groups), len(chosen))
+                    if '--user' not in options: # these are added up from the jobs
+                        self.assert_near(groups, self.ask('--by', by, *period, *options, '--user', '*')['groups'])
+
+    def assert_near(self, groups, others):
+        self.assertEqual(len(groups), len(others))
+        key = next(iter(groups[0]), None) if groups else None
+        for group, other in zip(sorted(groups, key=lambda row: row[key]), sorted(others, key=lambda row: row[key])):
+            for name, value in group.items():
+                if isinstance(value, float):
+                    self.assertAlmostEqual(value, other[name], delta=abs(value) * 1e-9)
+                else:
+                    self.assertEqual(value, other[name])
 
     def test_groups(self):
         sums = ('run_time', 'io_seconds', 'bytes_read', 'bytes_written', 'files', 'calls', 'stake_seconds')
