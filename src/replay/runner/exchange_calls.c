@@ -16,7 +16,7 @@
 #include "replay/runner/exchange.h"
 #include "replay/runner/world.h"
 
-enum { LARGEST_CALL = 16 << 20, LARGEST_ALONE = 256 << 10, IN_A_ROW = 3, BUFFERS = 4 };
+enum { LARGEST_CALL = 16 << 20, LARGEST_ALONE = 256 << 10, IN_A_ROW = 3, BUFFERS = 4, TOGETHER_LEAST = 6 };
 static const double ALONE_SHARE = 0.2, FIRST_SHARE = 0.4; // of the time that is left
 // Buffers of ROMIO for independent calls with views.
 static const size_t READ_WINDOW = 4 << 20, WRITE_WINDOW = 512 << 10;
@@ -208,22 +208,23 @@ static int time_together(struct calls *c, unsigned place, unsigned i, bool write
     return agree(code == MPI_SUCCESS ? 0 : -EIO);
 }
 
+static struct replay_timing timing_together(const struct calls *c, unsigned i) {
+    uint64_t all = share_of(i) * (uint64_t)world.size;
+    uint64_t row = buffer_bytes[together[i].buffer] * (uint64_t)c->x->nodes;
+    return (struct replay_timing){
+        .kind = TIMING_COLLECTIVE, .bytes = all, .pieces = all / together[i].piece, .rounds = (all + row - 1) / row};
+}
+
+// The first time shows for how many of them there is time; a few are timed in any case.
 static int time_all_together(struct calls *c, double until) {
-    unsigned place[TOGETHER][2] = {0}, count = 0;
-    double begun = clock_seconds(), first = begun + (until - begun) * FIRST_SHARE;
+    unsigned place[TOGETHER][2] = {0}, count = TOGETHER;
+    double now = clock_seconds(), first = now + (until - now) * FIRST_SHARE;
     for (unsigned repeat = 0; repeat < EXCHANGE_REPEATS; repeat++) {
-        for (unsigned i = 0; i < (repeat ? count : TOGETHER); i++) {
-            // The first time shows how many of them there is time for.
-            if (!exchange_goes_on(repeat || i < TOGETHER / 2 ? until : first)) {
-                if (repeat || !i) return 0;
-                break;
-            }
-            uint64_t all = share_of(i) * (uint64_t)world.size, buffer = buffer_bytes[together[i].buffer];
-            uint64_t row = buffer * (uint64_t)c->x->nodes;
-            struct replay_timing timing = {.kind = TIMING_COLLECTIVE, .bytes = all, .pieces = all / together[i].piece};
-            timing.rounds = (all + row - 1) / row;
-            if (repeat == 0) count = i + 1;
-            for (unsigned write = 0; write < 2 && all; write++) {
+        for (unsigned i = 0; i < count; i++) {
+            struct replay_timing timing = timing_together(c, i);
+            if (repeat && !exchange_goes_on(until)) return 0;
+            if (!repeat && i >= TOGETHER_LEAST && !exchange_goes_on(first)) count = i;
+            for (unsigned write = 0; write < 2 && i < count && timing.bytes; write++) {
                 timing.write = write;
                 if (repeat == 0) place[i][write] = exchange_add(c->x, timing);
                 FORWARD(time_together(c, place[i][write], i, write));
