@@ -79,6 +79,35 @@ static int print_points(const struct system *system, FILE *out) {
     return table_end(&table);
 }
 
+static void print_line(const struct system_line *line, const char *where, FILE *out) {
+    if (line->start > 0 || line->per_byte > 0)
+        fprintf(out, ", %s + %s per MiB %s", human_time(line->start).text, human_time(line->per_byte * (1 << 20)).text,
+                where);
+}
+
+// Bandwidths on the storage, and what the calls cost besides it.
+static void print_mpiio(const struct system_mpiio *mpiio, FILE *out) {
+    static const char *const ops[] = {"read", "write"};
+    fprintf(out, "\nMPI-IO of %s (%s), %u processes", mpiio->name,
+            *mpiio->library ? mpiio->library : "not measured in memory", mpiio->np);
+    if (mpiio->nodes > 1) fprintf(out, " on %u nodes", mpiio->nodes);
+    print_line(&mpiio->within, "within a node", out);
+    print_line(&mpiio->between, "between nodes", out);
+    fputc('\n', out);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct system_collective *costs = &mpiio->collective[i];
+        fprintf(out, "  %s: %s in order, %s random (%s)\n", ops[i], human_bandwidth(mpiio->sequential[i]).text,
+                human_bandwidth(mpiio->random[i]).text, human_bytes(mpiio->random_size).text);
+        if (!*mpiio->library) continue;
+        fprintf(out, "    collective: %s per call, %s per round, %s per MiB, %s per piece (error %s)\n",
+                human_time(costs->per_call).text, human_time(costs->per_round).text,
+                human_time(costs->per_byte * (1 << 20)).text, human_time(costs->per_piece).text,
+                human_percent(costs->error).text);
+        fprintf(out, "    independent, with a file view: %s per call, %s per piece\n",
+                human_time(mpiio->per_call[i]).text, human_time(mpiio->per_piece[i]).text);
+    }
+}
+
 static int print_table(const struct system *system, FILE *out) {
     const struct system_metadata *names = &system->metadata;
     const struct system_messages *messages = &system->messages;
@@ -92,6 +121,7 @@ static int print_table(const struct system *system, FILE *out) {
     if (messages->latency > 0)
         fprintf(out, "%s: %s per message, %s\n", messages->name, human_time(messages->latency).text,
                 human_bandwidth(messages->bandwidth).text);
+    for (size_t i = 0; i < system->mpiios; i++) print_mpiio(&system->mpiio[i], out);
     return 0;
 }
 
@@ -189,7 +219,8 @@ const struct verb verb_measure = {
     .about =
         "Measures the storage under DIR without any application: bandwidth and latency by request size, access mode,\n"
         "number of processes, shared and separate files, collective I/O, with and without the page cache; the rate of\n"
-        "metadata calls; latency and bandwidth of MPI messages. Uses a folder of its own in DIR and removes it.",
+        "metadata calls; MPI messages; what calls of MPI-IO cost besides the storage. Uses a folder of its own in DIR "
+        "and removes it.",
     .options = rows,
     .run = measure_verb,
 };

@@ -144,16 +144,30 @@ double collectives_deviation(const struct collectives_part *part) { return sqrt(
 
 // --- who, and with which hints
 
-const char *collectives_hint(const struct mpi_files *files, const struct log_file *file, const char *name) {
+// Those in force when the file was last opened, or NULL.
+static const struct log_hint_list *hints_of(const struct mpi_files *files, const struct log_file *file) {
     size_t count;
-    const struct mpi_use *use = mpi_files_uses(files, file, MPI_USE_HINTS, &count);
-    for (size_t i = count; i-- > 0;) {
+    const struct mpi_use *use = file ? mpi_files_uses(files, file, MPI_USE_HINTS, &count) : NULL;
+    for (size_t i = use ? count : 0; i-- > 0;) {
         const struct log_hint_list *list = &((const struct log_hints *)use[i].first)->in_force;
-        for (size_t k = 0; k < list->count; k++) {
-            if (!strcmp(list->hint[k].name, name)) return list->hint[k].value;
-        }
+        if (list->count) return list;
     }
     return NULL;
+}
+
+const char *collectives_hint(const struct mpi_files *files, const struct log_file *file, const char *name) {
+    const struct log_hint_list *list = hints_of(files, file);
+    for (size_t i = 0; list && i < list->count; i++) {
+        if (!strcmp(list->hint[i].name, name)) return list->hint[i].value;
+    }
+    return NULL;
+}
+
+struct collectives_shuffle collectives_shuffle(int64_t exchange_ns, int64_t io_ns, int64_t all_ns) {
+    int64_t moving_ns = exchange_ns + io_ns;
+    return (struct collectives_shuffle){.known = moving_ns > 0,
+                                        .of_moving = moving_ns > 0 ? (double)exchange_ns / (double)moving_ns : 0,
+                                        .of_all = all_ns > 0 ? (double)exchange_ns / (double)all_ns : 0};
 }
 
 void collectives_ranks(const struct collectives *all, const struct collectives_row *row, struct bytes *text) {
@@ -180,6 +194,19 @@ static void parts_json(const struct collectives_part *part, unsigned parts, stru
     }
 }
 
+static void shuffle_json(int64_t exchange_ns, int64_t io_ns, int64_t all_ns, struct json_out *json) {
+    struct collectives_shuffle shuffle = collectives_shuffle(exchange_ns, io_ns, all_ns);
+    json_members(json, m_double_if("shuffle_share", shuffle.known, shuffle.of_moving),
+                 m_double_if("shuffle_share_of_all", all_ns > 0, shuffle.of_all));
+}
+
+static void hints_json(const struct mpi_files *files, const struct log_file *file, struct json_out *json) {
+    const struct log_hint_list *list = hints_of(files, file);
+    key_object(json, "hints");
+    for (size_t i = 0; list && i < list->count; i++) key_text(json, list->hint[i].name, list->hint[i].value);
+    json_close(json);
+}
+
 static void rounds_json(const struct collectives_row *row, struct json_out *json) {
     bool has_rounds = row->two_phase;
     json_members(json, m_number("two_phase", row->two_phase),
@@ -196,35 +223,33 @@ static void rounds_json(const struct collectives_row *row, struct json_out *json
 
 static void row_json(const struct collectives *all, const struct collectives_row *row, const struct mpi_files *files,
                      struct json_out *json, size_t most) {
-    static const char *const hints[] = {"cb_nodes", "cb_buffer_size", "romio_cb_write", "romio_cb_read"};
     json_object(json);
     json_members(json, m_text("file", row->file ? row->file->name : NULL), m_text("op", row->call->name),
                  m_number_if("world", row->world != LOG_NO_WORLD, row->world), m_number("calls", row->calls),
                  m_number("unmatched", row->unmatched), m_number("ranks", row->ranks), m_number("bytes", row->bytes),
                  m_seconds("seconds", collectives_time_ns(row)));
     parts_json(row->part, INSIDE_PARTS, json);
+    shuffle_json(row->part[INSIDE_EXCHANGE].ns, row->part[INSIDE_IO].ns, collectives_time_ns(row), json);
     rounds_json(row, json);
     key_number(json, "aggregator_count", row->aggregators);
     key_array(json, "aggregators");
     for (size_t i = 0; i < row->aggregators && i < most; i++)
         json_signed(json, all->aggregator[row->first_aggregator + i].process->rank);
     json_close(json);
-    key_object(json, "hints");
-    for (size_t i = 0; row->file && i < sizeof hints / sizeof hints[0]; i++) {
-        const char *value = collectives_hint(files, row->file, hints[i]);
-        if (value) key_text(json, hints[i], value);
-    }
-    json_close(json);
+    hints_json(files, row->file, json);
     json_close(json);
 }
 
 void collectives_json(const struct collectives *all, const struct mpi_files *files, struct json_out *json,
                       size_t most) {
+    const int64_t *ns = all->in.ns;
     json_object(json);
     json_members(json, m_number("calls", all->in.calls), m_seconds("wait", all->in.ns[INSIDE_WAIT]),
                  m_seconds("exchange", all->in.ns[INSIDE_EXCHANGE]), m_seconds("io", all->in.ns[INSIDE_IO]),
                  m_seconds("rest", all->in.ns[INSIDE_REST]), m_number("unmatched", all->in.unmatched),
                  m_number("nonblocking", all->in.nonblocking), m_number("trace_ended", all->ended));
+    shuffle_json(ns[INSIDE_EXCHANGE], ns[INSIDE_IO],
+                 ns[INSIDE_WAIT] + ns[INSIDE_EXCHANGE] + ns[INSIDE_IO] + ns[INSIDE_REST], json);
     key_array(json, "operations");
     for (size_t i = 0; i < all->rows && i < most; i++) row_json(all, &all->row[i], files, json, most);
     json_close(json);

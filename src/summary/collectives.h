@@ -63,6 +63,13 @@ double collectives_deviation(const struct collectives_part *part);
 static inline bool collectives_has(const struct collectives *all) {
     return all->in.calls || all->in.unmatched || all->in.nonblocking;
 }
+// How much of the time is the exchange of data between ranks (the shuffle).
+struct collectives_shuffle {
+    bool known;       // there was some exchange or file access
+    double of_moving; // exchange / (exchange + file access)
+    double of_all;    // of the whole time
+};
+struct collectives_shuffle collectives_shuffle(int64_t exchange_ns, int64_t io_ns, int64_t all_ns);
 // A hint in force for the file, such as "cb_nodes"; NULL if it is not known.
 const char *collectives_hint(const struct mpi_files *files, const struct log_file *file, const char *name);
 // The aggregators as a list: "0,4", or "0-3" for ranks in a row.

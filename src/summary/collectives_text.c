@@ -14,6 +14,9 @@ static void print_totals(const struct collectives *all, FILE *out) {
     for (unsigned i = 0; all_ns && i < INSIDE_PARTS; i++)
         fprintf(out, "%s%s %s", i ? ", " : ": ", human_percent((double)in->ns[i] / (double)all_ns).text, words[i]);
     fputc('\n', out);
+    struct collectives_shuffle shuffle = collectives_shuffle(in->ns[INSIDE_EXCHANGE], in->ns[INSIDE_IO], all_ns);
+    if (shuffle.known)
+        fprintf(out, "  exchange is %s of exchange and file access together\n", human_percent(shuffle.of_moving).text);
     if (in->unmatched)
         fprintf(out, "  and %s that could not be matched with those of the other ranks: not divided\n",
                 human_count(in->unmatched, "call").text);
@@ -29,11 +32,16 @@ static void add_aggregators(struct table *table, const struct collectives *all, 
     collectives_ranks(all, row, &ranks);
     if (bytes_append(&ranks, "", 1) == 0) table_text(table, row->aggregators ? (const char *)ranks.data : NULL);
     bytes_free(&ranks);
-    const char *nodes = row->file ? collectives_hint(files, row->file, "cb_nodes") : NULL;
-    const char *buffer = row->file ? collectives_hint(files, row->file, "cb_buffer_size") : NULL;
-    if (!row->aggregators || !(nodes || buffer)) return;
-    table_append(table, " (%s%s%s%s%s)", nodes ? "cb_nodes=" : "", nodes ? nodes : "", nodes && buffer ? ", " : "",
-                 buffer ? "cb_buffer_size=" : "", buffer ? buffer : "");
+    const char *const names[] = {"cb_nodes", "cb_buffer_size",
+                                 row->call->class == CLASS_WRITE ? "romio_ds_write" : "romio_ds_read"};
+    const char *before = " (";
+    for (size_t i = 0; row->aggregators && i < sizeof names / sizeof *names; i++) {
+        const char *value = collectives_hint(files, row->file, names[i]);
+        if (!value) continue;
+        table_append(table, "%s%s=%s", before, names[i], value);
+        before = ", ";
+    }
+    if (*before == ',') table_append(table, ")");
 }
 
 static void add_row(struct table *table, const struct collectives *all, const struct collectives_row *row,

@@ -50,7 +50,19 @@ class CollectivesTest(job_case.JobTest):
         self.assertEqual({part: ns(info[part]) for part in PARTS}, sums)
         for part in PARTS:
             self.assertEqual(sum(ns(row[part]['seconds']) for row in info['operations']), sums[part])
+        self.check_shuffle(info, sums)
+        for row in info['operations']:
+            self.check_shuffle(row, {part: ns(row[part]['seconds']) for part in PARTS})
         return info
+
+    def check_shuffle(self, of, sums):
+        """The share of the exchange, in what moves data and in all."""
+        moving, everything = sums['exchange'] + sums['io'], sum(sums.values())
+        self.assertEqual(of['shuffle_share'] is None, moving == 0)
+        if moving:
+            self.assertAlmostEqual(of['shuffle_share'], sums['exchange'] / moving)
+        if everything:
+            self.assertAlmostEqual(of['shuffle_share_of_all'], sums['exchange'] / everything)
 
     def check_rounds(self, call):
         """Each part is the sum over the rounds, to the nanosecond."""
@@ -85,6 +97,8 @@ class CollectivesTest(job_case.JobTest):
             for row in info['operations']:
                 is_transfer = row['op'] in ('MPI_File_write_at_all', 'MPI_File_read_at_all')
                 self.assertEqual(row['two_phase'], row['calls'] if is_transfer else 0, row)
+                if self.mpi == 'mpich':
+                    self.assertLessEqual({'cb_nodes', 'cb_buffer_size', 'romio_ds_write', 'romio_ds_read'}, set(row['hints']))
                 self.assertEqual(bool(row['aggregators']), is_transfer)
 
     def test_rounds(self):

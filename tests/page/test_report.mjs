@@ -183,6 +183,9 @@ async function checkCollectives(page, { events, info }) {
         assert.ok(near(sum(series[at].data), total), `${part}: ${sum(series[at].data)}, not ${total}`);
     });
     assert.ok((await texts(page, '#collectives tbody tr'))[0].includes(seconds(rows[0].seconds)));
+    const share = info.collectives.shuffle_share;
+    const section = (await texts(page, '#collectives')).join(' ');
+    assert.equal(section.includes(`Exchange is ${percent(share ?? 0)} of`), share !== null);
 }
 
 async function checkFiles(page, { info, stats, document }) {

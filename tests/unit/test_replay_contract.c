@@ -35,7 +35,8 @@ static const struct replay_job job = {.model = "/m \"1\"",
                                       .think = true,
                                       .null = true,
                                       .delay_ns = UINT64_MAX,
-                                      .delay_rate = 2.5e9};
+                                      .delay_rate = 2.5e9,
+                                      .seconds = 1.5};
 
 static void test_job(void **state) {
     struct replay_job read = {0};
@@ -53,13 +54,18 @@ static void test_job(void **state) {
     assert_int_equal(read.cache, CACHE_WARM);
     assert_int_equal(read.np, 1000000);
     assert_true(read.think && read.null && !read.verify);
-    assert_true(read.delay_ns == UINT64_MAX && read.delay_rate == 2.5e9);
+    assert_true(read.delay_ns == UINT64_MAX && read.delay_rate == 2.5e9 && read.seconds == 1.5);
     json_in_free(&memory);
 }
 
 static void test_result(void **state) {
     struct replay_phase phases[] = {{.time = 1.5, .others = 0.25}, {.time = 0.5, .latency_p99 = 1e-6}};
+    static struct replay_timing timing = {
+        .kind = TIMING_COLLECTIVE, .write = true, .bytes = 7, .rounds = 2, .pieces = 3, .seconds = 0.5, .memory = 0.25};
     struct replay_result result = {.phase = phases, .phases = 2, .failed = 3, .message_bandwidth = 1e9}, read;
+    result.timing = &timing;
+    result.timings = 1;
+    strcpy(result.library, "romio");
     struct json_in_error error;
     (void)state;
     strcpy(result.first_failure, "open: /x\n: No such file");
@@ -69,7 +75,11 @@ static void test_result(void **state) {
     assert_memory_equal(read.phase, phases, sizeof phases);
     assert_true(read.total == 2 && read.failed == 3 && read.message_bandwidth == 1e9);
     assert_string_equal(read.first_failure, result.first_failure);
+    assert_int_equal(read.timings, 1);
+    assert_memory_equal(read.timing, &timing, sizeof timing);
+    assert_string_equal(read.library, "romio");
     free(read.phase);
+    free(read.timing);
 }
 
 // Writes the job with one text replaced, and returns why it is refused.

@@ -15,8 +15,15 @@ const parts = [
 // Two lines.
 const over = (first, second) => [first, second && h('span', { class: 'second' }, second)];
 const spread = ({ mean, variance }) => over(seconds(mean), mean > 0 && `± ${seconds(Math.sqrt(variance))}`);
-const hintText = ({ cb_nodes: nodes, cb_buffer_size: buffer }) =>
-    [nodes && `cb_nodes ${nodes}`, buffer && `cb_buffer_size ${bytes(Number(buffer))}`].filter(Boolean).join(', ');
+const sieving = ({ op, hints }) => (op.includes('write') ? hints.romio_ds_write : hints.romio_ds_read);
+const hintText = (row) =>
+    [
+        row.hints.cb_nodes && `cb_nodes ${row.hints.cb_nodes}`,
+        row.hints.cb_buffer_size && `cb_buffer_size ${bytes(Number(row.hints.cb_buffer_size))}`,
+        sieving(row) && `sieving ${sieving(row)}`,
+    ]
+        .filter(Boolean)
+        .join(', ');
 const roundRows = ({ rounds, round }) =>
     round && rounds > 1
         ? [['a round of an aggregator', `${seconds(round.exchange.mean)} exchange, ${seconds(round.io.mean)} file access`]]
@@ -76,7 +83,9 @@ function message(collectives, worlds) {
               `last to ${count(late.last)} of its ${plural(late.calls, 'call')} with others, which wait ` +
               `${seconds(late.seconds)} for it.`
             : '';
-    return `${seconds(all)} of all ranks in ${plural(collectives.calls, 'call')}: ${shares.join(', ')}.${last}`;
+    const share = collectives.shuffle_share;
+    const shuffle = share === null ? '' : ` Exchange is ${percent(share)} of exchange and file access.`;
+    return `${seconds(all)} of all ranks in ${plural(collectives.calls, 'call')}: ${shares.join(', ')}.${shuffle}${last}`;
 }
 
 function operationTable(rows) {
@@ -94,6 +103,13 @@ function operationTable(rows) {
                 value: (row) => row[key].mean,
             })),
             {
+                title: 'Shuffle',
+                hint: 'exchange / (exchange + file access)',
+                number: true,
+                cell: ({ shuffle_share: share }) => (share === null ? unknown : percent(share)),
+                value: ({ shuffle_share: share }) => share,
+            },
+            {
                 title: 'Rounds',
                 hint: 'of two-phase I/O, per call',
                 number: true,
@@ -103,10 +119,11 @@ function operationTable(rows) {
             {
                 title: 'Aggregators',
                 hint: 'ranks that access the file for others',
-                cell: ({ aggregators, aggregator_count: all, hints }) =>
-                    all > 0
-                        ? over(ranges(aggregators) + (all > aggregators.length ? ` … of ${count(all)}` : ''), hintText(hints))
-                        : unknown,
+                cell: (row) => {
+                    const { aggregators, aggregator_count: all } = row;
+                    const more = all > aggregators.length ? ` … of ${count(all)}` : '';
+                    return all > 0 ? over(ranges(aggregators) + more, hintText(row)) : unknown;
+                },
             },
         ],
         rows,
