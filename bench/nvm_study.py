@@ -20,7 +20,6 @@ import svg  # noqa: E402
 
 MIB = 1 << 20
 DEVICES = ('hdd', 'ssd', 'nvm')
-NP = 4
 # ROMIO decides by itself whether a collective call is one: here it must, with one aggregator.
 HINTS = 'romio_cb_write enable\nromio_cb_read enable\ncb_nodes 1\n'
 IOR = '''case $3 in posix) way="--api posix";; collective) way=--collective; export ROMIO_HINTS=$4;; *) way=;; esac
@@ -33,13 +32,13 @@ class Study:
 
     def __init__(self, name, title, weight, options, command):
         self.name, self.title, self.options, self.command = name, title, options, command
-        self.weight = weight  # its share of the time
         self.found = None
+        self.weight = weight  # its share of the time
 
     def sweep(self, place, results, seconds):
         path = os.path.join(results, f'{self.name}.json')
         words = [place.ioseer, 'sweep', '-q', '--json', *(word for device in DEVICES for word in ('--on', device)), '-o', path,
-                 '--np', str(NP), '--precision', '10%', *self.options, '--chart', os.path.join(results, f'{self.name}.html')]
+                 '--precision', '10%', *self.options, '--chart', os.path.join(results, f'{self.name}.html')]
         if seconds:
             words += ['--time', f'{seconds:.0f}s']
         done = subprocess.run([*words, '--', *self.command], cwd=results, check=True, stdout=subprocess.PIPE)
@@ -61,12 +60,12 @@ def ior(place, results, block, transfer):
 def studies(place, results):
     madbench = ['mpiexec.mpich', '-n', '{np}', os.path.join(place.examples, 'madbench-mpich'), '--bins', '8', '--size', '4M',
                 '--api', 'posix', '--unique', '--directory', '{dir}']
-    ways = ('--interface', 'posix,independent,collective')
+    ways = ('--np', '2', '--interface', 'posix,independent,collective')  # as many as processors: ranks spin while they wait
     return [Study('cache', 'madbench: writes, reads and rewrites 128 MiB, a file for each process', 4,
-                  ('--page-cache', CACHES), madbench),
-            Study('large', 'ior: 128 MiB in one file, calls of 1 MiB', 4,
-                  (*ways, '--page-cache', 'none,128M'), ior(place, results, '16M', '1M')),
-            Study('small', 'ior: 16 MiB in one file, calls of 16 KiB', 2,
+                  ('--np', '4', '--page-cache', CACHES), madbench),
+            Study('large', 'ior: 64 MiB in one file, calls of 1 MiB', 4,
+                  (*ways, '--page-cache', 'none,64M'), ior(place, results, '16M', '1M')),
+            Study('small', 'ior: 8 MiB in one file, calls of 16 KiB', 2,
                   (*ways, '--page-cache', 'none'), ior(place, results, '2M', '16k'))]
 
 

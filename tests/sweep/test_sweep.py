@@ -56,8 +56,10 @@ def dd(count, where='{dir}/x'):
 
 
 def groups():
+    """Those of sweeps that have ended: another may run on this machine."""
     return [path for mount in ('/sys/fs/cgroup/memory', '/sys/fs/cgroup')
-            for path in glob.glob(f'{mount}/**/ioseer-sweep-*', recursive=True)]
+            for path in glob.glob(f'{mount}/**/ioseer-sweep-*', recursive=True)
+            if not os.path.exists(f'/proc/{path.rpartition("-")[2]}')]
 
 
 def processes(word):
