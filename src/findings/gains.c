@@ -13,6 +13,8 @@
 #include "model/variant.h"
 #include "whatif/typical.h"
 
+#define NO_POINTS "the profile has no points for this"
+
 // Storage elsewhere.
 struct place {
     const char *name, *where;
@@ -108,6 +110,26 @@ static int add_profiles(struct findings *findings, struct gaining *g) {
     return 0;
 }
 
+// A report must not wait long for this: so many pieces of files are looked at.
+static size_t most_accesses(const struct facts *facts) {
+    enum { ACCESSES = 1 << 16, PIECES = 1 << 21 };
+    double pieces = 0, calls = 0;
+    for (size_t i = 0; i < facts->processes; i++) {
+        for (unsigned k = 0; k < 2 * FACTS_DIRECTIONS; k++) {
+            pieces += (double)facts->process[i].pieces[k / 2][k % 2];
+            calls += (double)facts->process[i].mpi[k / 2][k % 2].calls;
+        }
+    }
+    double most = pieces > calls ? PIECES * calls / pieces : ACCESSES;
+    return most < ACCESSES ? (size_t)most : ACCESSES;
+}
+
+static bool is_too_large(const struct model *model, const struct gaining *g) {
+    size_t families = 0;
+    for (size_t i = 0; i < model->families; i++) families += model->family[i].program == g->program;
+    return families * g->library.np * ACCESSES_LEAST_OF_RANK > ACCESSES_MOST;
+}
+
 // ERR_LIMIT: the program is too large.
 static int begin(struct findings *findings, struct gaining *g) {
     const struct model *model = findings->model;
@@ -118,7 +140,8 @@ static int begin(struct findings *findings, struct gaining *g) {
     g->observed = observed_of(findings, g->program);
     FORWARD(add_typical(g));
     FORWARD(add_profiles(findings, g));
-    FORWARD(accesses_of_program(model, g->program, &g->families));
+    RETURN_IF(is_too_large(model, g), ERR_LIMIT);
+    FORWARD(accesses_of_program(model, g->program, most_accesses(findings->facts), &g->families));
     return work_of(model, g->program, g->families, &(struct variant){0}, &g->library, &g->recorded);
 }
 
@@ -157,7 +180,7 @@ static int compare_work(const struct weighing *w, const struct prices *prices, d
     struct extended recorded, other;
     int code = work_estimate(&w->findings->gaining->recorded, prices, &recorded);
     if (!code) code = work_estimate(&w->work, prices, &other);
-    if (code == ERR_NOTHING) gain->reason = "the profile has no points for this";
+    if (code == ERR_NOTHING) gain->reason = observed > 0 ? "the log has too few requests there" : NO_POINTS;
     if (code) return code == ERR_NOTHING ? 0 : code;
     const struct interval *a = &recorded.seconds, *b = &other.seconds;
     double scale = observed > 0 && a->middle > 0 ? observed / a->middle : 1;
@@ -178,7 +201,7 @@ static int spare_calls(const struct weighing *w, const struct prices *prices, st
     struct extended all;
     if (!row.size) return 0;
     int code = extended_estimate(&counts, prices, &all);
-    if (code == ERR_NOTHING) gain->reason = "the profile has no points for this";
+    if (code == ERR_NOTHING) gain->reason = NO_POINTS;
     if (code) return code == ERR_NOTHING ? 0 : code;
     set_gain(gain, all.seconds.middle, all.seconds.middle - all.seconds.low, all.seconds.high - all.seconds.middle);
     return 0;
