@@ -71,7 +71,8 @@ static int add_events(void *context, const struct log_event *const *events, size
     return 0;
 }
 
-// A model would only tell findings the numbers of phases, which the catalogue does not keep.
+// A model would only tell findings the numbers of phases, and what their advice gains, which the catalogue does not
+// keep.
 static int visit(struct reading *reading, const struct summary_source *source) {
     struct log_consumer consumer[2 + SUMMARY_CONSUMERS];
     FORWARD(facts_init(&reading->facts, source->log));
@@ -85,7 +86,7 @@ static int visit(struct reading *reading, const struct summary_source *source) {
     reading->facts.collectives = &reading->summary.collectives.in;
     reading->facts.tree = &reading->summary.tree;
     reading->facts.stack = &reading->summary.stack;
-    return findings_make(&reading->findings, &reading->facts, NULL, source->path);
+    return findings_make(&reading->findings, &reading->facts, NULL, NULL, source->path);
 }
 
 // --- what is kept

@@ -17,6 +17,9 @@
 #define ROW_WATTS(target)                                                                                              \
     ROW("watts", 0, OPTION_TEXT, target, "BUSY,IDLE",                                                                  \
         "watts of a disk of a stack's servers, for its energy (default: 13.5,10.2, which is assumed)")
+#define ROW_SYSTEMS(target)                                                                                            \
+    ROW("system", 0, OPTION_LIST, target, "SYSTEM",                                                                    \
+        "findings also say what their advice gains on this storage: a profile from `measure` (repeatable)")
 #define ROW_DB(target)                                                                                                 \
     ROW("db", 0, OPTION_TEXT, target, "DB",                                                                            \
         "the catalogue: a file, or postgresql://... (default: ioseer/catalogue.db in $XDG_DATA_HOME or "               \

@@ -3,6 +3,7 @@
 
 #include "cli/argument.h"
 #include "cli/report_site.h"
+#include "cli/systems.h"
 #include "cli/verb.h"
 #include "report/page.h"
 
@@ -11,7 +12,7 @@ static struct {
     const char *output;
     const char *watts;
     const char *db, *month;
-    struct option_list predictions;
+    struct option_list predictions, systems;
     bool json;
     bool quiet;
 } options;
@@ -23,6 +24,7 @@ static const struct option_row rows[] = {
     {"json", 0, OPTION_FLAG, &options.json, NULL, "the same as --format json"},
     {"prediction", 0, OPTION_LIST, &options.predictions, "FILE",
      "show the output of `ioseer predict --json` (repeatable; LOG.predict.json is always shown)"},
+    ROW_SYSTEMS(&options.systems),
     {"month", 0, OPTION_TEXT, &options.month, "YYYY-MM", "report on all jobs of a month instead, from the catalogue"},
     ROW_DB(&options.db),
     ROW_WATTS(&options.watts),
@@ -83,6 +85,7 @@ static enum status write_report(struct page *page, const struct argument *argume
 static enum status report_month(int argc, char **argv, const struct format *format) {
     if (argc > 1) return cli_usage("report", argv[1], "not together with --month and --db");
     if (!options.month) return cli_usage("report", "--month", "is missing");
+    if (options.systems.count) return cli_usage("report", "--system", "not together with --month");
     if (format->write == page_text)
         return cli_usage("report", "--month", "is written with -o X.html or --json; `ioseer jobs` prints text");
     if (format->write == page_html && !page_has_template()) return cli_usage("report", "html", PAGE_MISSING);
@@ -100,7 +103,9 @@ static enum status report_run(int argc, char **argv) {
     if (options.watts && !stack_watts_parse(options.watts, &watts))
         return cli_usage("report", options.watts, STACK_WATTS_WRONG);
     struct argument argument;
+    struct finding_profiles profiles = {0};
     enum status status = argument_count("report", "LOG", argc, argv);
+    if (status == STATUS_OK) status = systems_read("report", &options.systems, &profiles);
     if (status == STATUS_OK) status = argument_open_log(&argument, "report", argv[1]);
     if (status != STATUS_OK) return status;
     if (format->write == page_html && !page_has_template()) {
@@ -109,12 +114,13 @@ static enum status report_run(int argc, char **argv) {
     }
     const struct summary_source source = {argument.log, argument.path, argument.is_directory};
     struct page page;
-    int code = page_gather(&page, &source);
+    int code = page_gather(&page, &source, &profiles);
     page.summary.stack.watts = watts;
     status = code < 0 ? cli_fail("report", argument.path, code) : write_report(&page, &argument, format);
     if (status == STATUS_OK && !options.quiet) argument_warn(&argument);
     page_free(&page);
     argument_close(&argument);
+    finding_profiles_free(&profiles);
     return status;
 }
 

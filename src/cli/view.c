@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "cli/option_rows.h"
+#include "cli/systems.h"
 #include "cli/verb.h"
 #include "cli/whose_jobs.h"
 #include "report/page.h"
@@ -14,6 +15,7 @@
 static struct {
     uint64_t port;
     const char *address, *db;
+    struct option_list systems;
     bool lab, quiet;
 } options;
 
@@ -22,6 +24,7 @@ static const struct option_row rows[] = {
     {"address", 0, OPTION_TEXT, &options.address, "IPv4",
      "listen on this address; anybody with the printed address can then read the logs (default: 127.0.0.1)"},
     {"lab", 0, OPTION_FLAG, &options.lab, NULL, "also set up, run and watch programs in the browser"},
+    ROW_SYSTEMS(&options.systems),
     ROW_DB(&options.db),
     ROW_QUIET(&options.quiet, "print only the address"),
     {0},
@@ -89,7 +92,8 @@ static enum status serve(struct view_http *http, const sigset_t *signals, const 
 }
 
 // All signals are blocked before any thread starts, so that only the one that serves gets them.
-static enum status serve_logs(struct view_http *http, char **paths, size_t count) {
+static enum status serve_logs(struct view_http *http, const struct finding_profiles *profiles, char **paths,
+                              size_t count) {
     struct lab_guard guard = {.fd = -1};
     sigset_t signals;
     sigemptyset(&signals);
@@ -99,7 +103,7 @@ static enum status serve_logs(struct view_http *http, char **paths, size_t count
     if (options.lab && lab_guard_start(&guard)) return STATUS_OK; // in the guard, which has done its work
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
-    int code = view_logs_start(&http->logs);
+    int code = view_logs_start(&http->logs, profiles);
     if (code < 0) return cli_fail("view", http->address, code);
     bool has_site = options.db || (!count && !options.lab);
     enum status status = has_site ? open_site(http) : add_logs(http->logs, paths, count);
@@ -112,11 +116,15 @@ static enum status view_run(int argc, char **argv) {
     if (options.db && (argc > 1 || options.lab))
         return cli_usage("view", argc > 1 ? argv[1] : "--lab", "not together with --db");
     if (options.lab && options.address) return cli_usage("view", "--lab", "not together with --address");
+    if (options.db && options.systems.count) return cli_usage("view", "--system", "not together with --db");
     if (options.port > UINT16_MAX) return cli_usage("view", "--port", "is at most 65535");
     if (strlen(address) >= sizeof http.address) return cli_usage("view", address, "not a numeric IPv4 address");
     if (!page_has_template()) return cli_usage("view", "LOG", PAGE_MISSING);
+    static struct finding_profiles profiles; // as long as the thread that reads
+    enum status status = systems_read("view", &options.systems, &profiles);
+    if (status != STATUS_OK) return status;
     strcpy(http.address, address);
-    return serve_logs(&http, argv + 1, (size_t)argc - 1);
+    return serve_logs(&http, &profiles, argv + 1, (size_t)argc - 1);
 }
 
 const struct verb verb_view = {

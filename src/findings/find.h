@@ -123,6 +123,20 @@ void find_evidence(struct findings *findings, struct finding *finding, struct fi
 // wake-up.
 int find_doubt(struct findings *findings, struct finding *finding);
 
+// --- gains of other ways of I/O (gains.c)
+
+// Adds a way that the finding may advise. `advice`: NULL for that of the finding.
+void find_way(struct finding *finding, const char *variant, const char *subject, const char *advice);
+// The same if nothing but the time at stake is spared: elsewhere a read of so many bytes in each claimed call.
+void find_way_spares(struct finding *finding, const char *name, const char *subject, const char *advice,
+                     uint64_t bytes);
+// Calculates what the ways gain on this and other storage, and advises the best one. If none gains anything anywhere,
+// the finding is low. The claims must be complete.
+int find_gains(struct findings *findings, struct finding *finding);
+void find_gains_free(struct findings *findings);
+// The sentence about gains, and why none is advised (gains_text.c). NULL if there is no memory.
+const char *find_gain_text(struct findings *findings, const struct finding *finding, const char *subject);
+
 // The finding's command with its words in capitals replaced (shell_command.c): LOG; FILES by the files of the claims;
 // CLASS and WHO by the class and the process of the finding. NULL if there is no memory.
 const char *find_command(struct findings *findings, const struct finding *finding, const char *log_path);

@@ -330,6 +330,7 @@ static int judge(struct findings *findings, struct finding *finding, const char 
     if (is_small && !finding->loses_data && !finding->without_time) return 0;
     show_sum(findings, finding);
     if (!finding->loses_data && !finding->without_time) FORWARD(find_doubt(findings, finding));
+    FORWARD(find_gains(findings, finding));
     if (finding->low)
         find_evidence(findings, finding, (struct find_place){.process = finding->whose}, "ranked low: %s",
                       finding->low);
@@ -350,11 +351,13 @@ static int try_row(struct findings *findings, const struct row *row, const char 
     if (found > 0) found = judge(findings, finding, log_path);
     if (found == 0) find_claims_give_back(findings);
     if (found > 0) findings->count++;
+    if (found <= 0) free(finding->gain);
     return found < 0 ? found : 0;
 }
 
-int findings_make(struct findings *findings, struct facts *facts, const struct model *model, const char *log_path) {
-    *findings = (struct findings){.facts = facts};
+int findings_make(struct findings *findings, struct facts *facts, const struct model *model,
+                  const struct finding_profiles *profiles, const char *log_path) {
+    *findings = (struct findings){.facts = facts, .model = model, .profiles = profiles};
     if (model) FORWARD(choose_phases(findings, model));
     FORWARD(find_claims_init(findings));
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) FORWARD(try_row(findings, &table[i], log_path));
@@ -364,6 +367,8 @@ int findings_make(struct findings *findings, struct facts *facts, const struct m
 
 void findings_free(struct findings *findings) {
     find_claims_free(findings);
+    find_gains_free(findings);
+    for (size_t i = 0; i < findings->count; i++) free(findings->finding[i].gain);
     free(findings->finding);
     free(findings->phase);
     text_list_free(&findings->texts);

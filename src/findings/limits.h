@@ -47,3 +47,11 @@
 
 // A process that waits this part of its run for a processor runs on a busy machine.
 #define LIMIT_BUSY_PART 0.2
+
+// So many requests, or calls, show what one of them takes. What they show of MPI-IO is right to within this part.
+#define LIMIT_GAIN_CALLS 4
+#define LIMIT_GAIN_ERROR 0.25
+// Requests more than so many times as large as any in the log may take any time. Those with less than this part of the
+// bytes do not matter.
+#define LIMIT_GAIN_TIMES 4
+#define LIMIT_GAIN_PART 0.01

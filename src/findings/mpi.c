@@ -3,6 +3,22 @@
 
 // --- data sieving
 
+// Without sieving each piece is a request, which may take longer. What OMPIO sieves is not calculated.
+static void advise_sieving(const struct findings *findings, struct finding *finding, const struct find_taken *taken) {
+    const char *regions = "Write whole regions of the file.";
+    if (find_mpi_io(findings) == MPI_IO_ROMIO) {
+        finding->advice = "Set the hint romio_ds_write=disable, or write whole regions, and compare.";
+        find_way(finding, "sieving=off", "Writes without data sieving", NULL);
+        find_way(finding, "collective", "Collective calls",
+                 "Write the pieces of all ranks together, by collective calls (such as MPI_File_write_all), and "
+                 "compare.");
+    }
+    if (find_mpi_io(findings) == MPI_IO_OMPIO)
+        regions = finding->advice =
+            "Start with --mca fbtl_posix_write_datasieving 0, or write whole regions, and compare.";
+    find_way_spares(finding, "whole-regions", "Writes of whole regions", regions, find_mean(&taken->sum));
+}
+
 int find_sieving(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     struct facts_sum asked = {0}, written = {0};
@@ -18,10 +34,7 @@ int find_sieving(struct findings *findings, struct finding *finding) {
     finding->title =
         find_text(findings, "To write %s MPI-IO read %s and wrote %s (data sieving)", human_bytes(asked.bytes).text,
                   human_bytes(taken.sum.bytes).text, human_bytes(written.bytes).text);
-    if (find_mpi_io(findings) == MPI_IO_ROMIO)
-        finding->advice = "Set the hint romio_ds_write=disable, or write whole regions, and compare.";
-    if (find_mpi_io(findings) == MPI_IO_OMPIO)
-        finding->advice = "Start with --mca fbtl_posix_write_datasieving 0, or write whole regions, and compare.";
+    advise_sieving(findings, finding, &taken);
     struct find_place place = find_transfers(findings, FACTS_WRITE);
     place.file = taken.file;
     find_evidence(findings, finding, place, "%s below %s", human_count(taken.sum.calls, "read").text,
@@ -176,15 +189,21 @@ static void advise(const struct findings *findings, struct finding *finding, dou
             "All ranks of a communicator open a shared file, set its view and close it together, and agree "
             "before they go on.";
         finding->advice = "Open a file once and keep it open, and only with the ranks that use it.";
-    } else if (alone_ns(findings) > 0.7 * inside_ns) {
-        finding->advice = "Make fewer collective calls with more data each. Independent calls would need more time for "
-                          "the requests than they save, as far as this log shows.";
-    } else if (io == MPI_IO_ROMIO) {
+        return;
+    }
+    if (io == MPI_IO_ROMIO)
         finding->advice = "Try the same calls with the hints romio_cb_write=disable and romio_cb_read=disable, or "
                           "independent calls, and compare.";
-    } else if (io == MPI_IO_OMPIO) {
-        finding->advice = "Try --mca fcoll individual, or independent calls, and compare.";
+    if (io == MPI_IO_OMPIO) finding->advice = "Try --mca fcoll individual, or independent calls, and compare.";
+    const char *alone = finding->advice, *fewer = "Make fewer collective calls with more data each.";
+    bool is_slower = alone_ns(findings) > 0.7 * inside_ns;
+    if (is_slower) {
+        finding->advice = "Make fewer collective calls with more data each. Independent calls would need more time for "
+                          "the requests than they save, as far as this log shows.";
+        find_way(finding, "request*=4", "Calls with four times the data", NULL);
     }
+    find_way(finding, "independent", "Independent calls", alone);
+    if (!is_slower) find_way(finding, "request*=4", "Calls with four times the data", fewer);
 }
 
 int find_collective(struct findings *findings, struct finding *finding) {

@@ -211,9 +211,11 @@ int find_independent(struct findings *findings, struct finding *finding) {
     struct facts_sum calls;
     unsigned direction = more_written(findings);
     if (!taken.file || taken.file->users < 2 || at_memory_speed(findings)) return 0;
-    if (say_dataset(findings, finding, direction)) return 1;
-    if (!is_split(findings, direction, &calls)) return 0;
-    say_split(findings, finding, direction, &calls);
+    if (!say_dataset(findings, finding, direction)) {
+        if (!is_split(findings, direction, &calls)) return 0;
+        say_split(findings, finding, direction, &calls);
+    }
+    find_way(finding, "collective", "Collective calls", NULL);
     return 1;
 }
 
@@ -231,6 +233,11 @@ static void advise_dataset(struct findings *findings, struct finding *finding, u
         "of the selections and let the chunk cache hold them (H5Pset_chunk_cache).";
 }
 
+// The same bytes in large requests, as far as they follow each other.
+static void advise_large(struct finding *finding) {
+    find_way(finding, "request=1048576", "Requests of a megabyte", NULL);
+}
+
 int find_small_requests(struct findings *findings, struct finding *finding) {
     int found = claim_small(findings, finding, NULL);
     if (found <= 0) return found;
@@ -240,6 +247,7 @@ int find_small_requests(struct findings *findings, struct finding *finding) {
         finding->advice = "Describe each process's part by one file view and one call per array, so that MPI-IO can "
                           "combine the pieces, or pack them in memory before the call.";
         say_split(findings, finding, direction, &calls);
+        advise_large(finding);
         return 1;
     }
     struct facts_sum sum = find_taken(findings).sum;
@@ -251,6 +259,7 @@ int find_small_requests(struct findings *findings, struct finding *finding) {
                                human_bytes(find_mean(&sum)).text);
     show_file(findings, finding, direction);
     advise_dataset(findings, finding, direction);
+    advise_large(finding);
     return 1;
 }
 
@@ -332,12 +341,25 @@ static int claim_against(struct findings *findings, bool by_alignment, uint64_t 
     return findings->claims > 0;
 }
 
+static void align_dataset(struct findings *findings, struct finding *finding, const struct facts_file *file,
+                          unsigned block) {
+    const struct object_sum *dataset = find_dataset(findings);
+    if (!dataset || dataset->dataset->alignment > 1) return;
+    finding->advice = find_text(findings,
+                                "Align datasets in the file: H5Pset_alignment(fapl, threshold, %u), and choose chunks "
+                                "and selections whose bytes are multiples of that.",
+                                block);
+    find_evidence(findings, finding, (struct find_place){.file = file}, "dataset %s is not aligned in the file",
+                  find_object_name(dataset).text);
+}
+
 int find_unaligned(struct findings *findings, struct finding *finding) {
     uint64_t aligned;
     int found = claim_against(findings, true, &aligned);
     if (found <= 0) return found;
     struct find_taken taken = find_taken(findings);
-    unsigned direction = more_written(findings);
+    unsigned direction = more_written(findings), block = taken.file->file->block_size;
+    if (!block) block = 4096;
     set_class(findings, finding, direction);
     struct facts_sum sum = find_taken_of(findings, taken.file), all = sum_of(finding, taken.file->request);
     finding->title = find_text(findings, "%s begin or end inside a block of the file system",
@@ -345,16 +367,11 @@ int find_unaligned(struct findings *findings, struct finding *finding) {
     find_evidence(findings, finding, (struct find_place){.file = taken.file, .phase = find_phase(findings, direction)},
                   "%s out of %s are not multiples of %s, %s; compared with %s that are",
                   human_count(sum.calls, "").text, human_count(all.calls, noun_of(finding)).text,
-                  human_bytes(taken.file->file->block_size ? taken.file->file->block_size : 4096).text,
-                  find_each(&sum).text, human_count(aligned, "call").text);
-    const struct object_sum *dataset = find_dataset(findings);
-    if (!dataset || dataset->dataset->alignment > 1) return 1;
-    finding->advice = find_text(findings,
-                                "Align datasets in the file: H5Pset_alignment(fapl, threshold, %u), and choose chunks "
-                                "and selections whose bytes are multiples of that.",
-                                taken.file->file->block_size ? taken.file->file->block_size : 4096);
-    find_evidence(findings, finding, (struct find_place){.file = taken.file}, "dataset %s is not aligned in the file",
-                  find_object_name(dataset).text);
+                  human_bytes(block).text, find_each(&sum).text, human_count(aligned, "call").text);
+    align_dataset(findings, finding, taken.file, block);
+    // A write reads at least one block first, if it is of a part of it.
+    find_way_spares(finding, find_text(findings, "align=%u", block), "Aligned requests", NULL,
+                    finding->class == CLASS_WRITE ? block : 0);
     return 1;
 }
 

@@ -262,3 +262,18 @@ void model_plain_name(const struct model *model, uint32_t file, uint32_t member,
     else
         snprintf(name, MODEL_PLAIN_NAME_BYTES, "file-%s.%u", letters, (unsigned)member);
 }
+
+uint32_t model_main_program(const struct model *model) {
+    uint32_t best = 0;
+    uint64_t most = 0;
+    for (uint32_t program = 0; program < model->programs; program++) {
+        uint64_t bytes = 0;
+        for (size_t i = model->program[program].first; i < model->program[program].end; i++) {
+            bytes += model->family[model->phase[i].family].weight + 1;
+        }
+        if (bytes <= most) continue;
+        most = bytes;
+        best = program;
+    }
+    return best;
+}

@@ -293,6 +293,7 @@ int model_infer_communicators(struct model *model, uint32_t program);
 int model_scale(struct model *model, uint32_t program, uint32_t np);
 
 uint32_t model_threads(const struct model *model, uint32_t program); // thread numbers are below this
+uint32_t model_main_program(const struct model *model);              // that moved the most bytes
 
 // Iterates over the operations and lists of items as they are written, inside and outside of loops, without recursion.
 struct model_leaves {

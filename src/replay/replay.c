@@ -29,20 +29,7 @@ int replay_check_options(const char *cache_text, uint64_t repeat, uint64_t np, u
     return 0;
 }
 
-uint32_t replay_main_program(const struct model *model) {
-    uint32_t best = 0;
-    uint64_t most = 0;
-    for (uint32_t program = 0; program < model->programs; program++) {
-        uint64_t bytes = 0;
-        for (size_t i = model->program[program].first; i < model->program[program].end; i++) {
-            bytes += model->family[model->phase[i].family].weight + 1;
-        }
-        if (bytes <= most) continue;
-        most = bytes;
-        best = program;
-    }
-    return best;
-}
+uint32_t replay_main_program(const struct model *model) { return model_main_program(model); }
 
 int replay_check_model(const struct model *model, const char *name, const char *verb, struct problem *problem) {
     if (model->phases && (model->files || !model->unphased_inherited)) return 0;

@@ -97,7 +97,7 @@ static int make_model(struct page *page) {
                          human_count(log_events(collect->log), "event").text);
 }
 
-int page_gather(struct page *page, const struct summary_source *source) {
+int page_gather(struct page *page, const struct summary_source *source, const struct finding_profiles *profiles) {
     *page = (struct page){.source = *source};
     struct log_consumer consumer[COLLECT_CONSUMERS + SUMMARY_CONSUMERS];
     FORWARD(collect_begin(&page->collect, source->log, &page->summary, consumer));
@@ -111,7 +111,8 @@ int page_gather(struct page *page, const struct summary_source *source) {
     page->collect.facts->collectives = &page->summary.collectives.in;
     page->collect.facts->tree = &page->summary.tree;
     page->collect.facts->stack = &page->summary.stack;
-    FORWARD(findings_make(&page->findings, page->collect.facts, page->has_model ? &page->model : NULL, source->path));
+    FORWARD(findings_make(&page->findings, page->collect.facts, page->has_model ? &page->model : NULL, profiles,
+                          source->path));
     return page_add_sentences(page);
 }
 

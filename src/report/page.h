@@ -42,8 +42,9 @@ struct page {
     struct text_list cut; // what the document leaves out to limit its size
 };
 
-// Reads the log. Returns 0 or a negative code; call page_free in either case.
-int page_gather(struct page *page, const struct summary_source *source);
+// Reads the log; `profiles` (or NULL) are of storage that findings tell gains on. Returns 0 or a negative code; call
+// page_free in either case.
+int page_gather(struct page *page, const struct summary_source *source, const struct finding_profiles *profiles);
 // The same from the log's index, while `done` of the log has been read.
 int page_gather_index(struct page *page, const struct summary_source *source, double done);
 void page_free(struct page *page);

@@ -45,7 +45,17 @@ static void evidence_json(const struct finding_evidence *evidence, struct json_o
     json_close(json);
 }
 
+static void gain_json(const struct finding *finding, const struct finding_gain *gain, struct json_out *json) {
+    bool known = !gain->reason;
+    json_object(json);
+    json_members(json, m_text("storage", gain->storage), m_text("variant", finding->variant),
+                 m_double_if("seconds", known, gain->seconds), m_double_if("low", known, gain->low),
+                 m_double_if("high", known, gain->high), m_text("reason", gain->reason));
+    json_close(json);
+}
+
 static void finding_json(const struct finding *finding, struct json_out *json) {
+    bool is_known = finding->gains && !finding->gain[0].reason; // here
     json_object(json);
     json_members(json, m_text("id", finding->id), m_text("title", finding->title), m_seconds("seconds", finding->ns),
                  m_text("basis", finding->basis), m_double_if("share", true, finding->share),
@@ -54,7 +64,12 @@ static void finding_json(const struct finding *finding, struct json_out *json) {
     for (size_t i = 0; i < finding->evidences; i++) evidence_json(&finding->evidence[i], json);
     json_close(json);
     json_members(json, m_text("reason", finding->reason), m_text("advice", finding->advice),
-                 m_text("check", finding->command), m_text("command", finding->command), m_null("predicted_seconds"));
+                 m_text("check", finding->command), m_text("command", finding->command),
+                 m_double_if("predicted_seconds", is_known, is_known ? finding->gain[0].seconds : 0),
+                 m_text("gain", finding->gain_text));
+    key_array(json, "gains");
+    for (size_t i = 0; i < finding->gains; i++) gain_json(finding, &finding->gain[i], json);
+    json_close(json);
     json_close(json);
 }
 

@@ -69,6 +69,7 @@ static void print_findings(const struct page *page, FILE *out) {
         for (size_t k = 0; k < finding->evidences; k++) print_evidence(out, &finding->evidence[k]);
         human_paragraph(out, "     why:      ", finding->reason);
         human_paragraph(out, "     do:       ", finding->advice);
+        if (finding->gain_text) human_paragraph(out, "     gain:     ", finding->gain_text);
         fprintf(out, "     check:    %s\n", finding->command); // for copying: not broken into lines
     }
 }

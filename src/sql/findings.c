@@ -28,7 +28,7 @@ static int gather(struct sql_bound *bound, uint64_t set) {
     struct page page;
     (void)set;
     if (bound->data) return 0;
-    int code = page_gather(&page, sql_source(bound->sql));
+    int code = page_gather(&page, sql_source(bound->sql), NULL);
     const struct document_rows rows = {.list = "findings"};
     if (code == 0) code = document_gather(bound, &rows, write_findings, &page);
     page_free(&page);

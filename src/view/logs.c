@@ -44,6 +44,7 @@ struct view_logs {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t reader;
+    const struct finding_profiles *profiles;
     struct view_log **log; // logs may be added, but none goes
     size_t count;
 };
@@ -65,8 +66,8 @@ void view_logs_names(struct view_logs *logs, struct json_out *json) {
 
 // --- the reading thread
 
-static int read_log(struct view_log *log, struct page *page, struct view_answer *answer) {
-    FORWARD(page_gather(page, &log->reader));
+static int read_log(const struct view_logs *logs, struct view_log *log, struct page *page, struct view_answer *answer) {
+    FORWARD(page_gather(page, &log->reader, logs->profiles));
     FORWARD(page_add_own_prediction(page));
     return page_json_memory(page, &answer->text, &answer->len);
 }
@@ -92,7 +93,7 @@ static void *read_all(void *context) {
         pthread_mutex_lock(&logs->lock);
         log->page = page;
         pthread_mutex_unlock(&logs->lock);
-        int code = page ? read_log(log, page, &answer) : -ENOMEM;
+        int code = page ? read_log(logs, log, page, &answer) : -ENOMEM;
         pthread_mutex_lock(&logs->lock);
         log->page = NULL;
         log->data = answer;
@@ -107,9 +108,10 @@ static void *read_all(void *context) {
     return NULL;
 }
 
-int view_logs_start(struct view_logs **out) {
+int view_logs_start(struct view_logs **out, const struct finding_profiles *profiles) {
     struct view_logs *logs = calloc(1, sizeof *logs);
     RETURN_IF(!logs, -ENOMEM);
+    logs->profiles = profiles;
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

@@ -12,8 +12,11 @@
 
 struct view_logs;
 
-// Starts the thread that reads. Nothing stops it: it and its memory live until the process ends. 0 or -errno.
-int view_logs_start(struct view_logs **logs);
+struct finding_profiles;
+
+// Starts the thread that reads. Nothing stops it: it, its memory and the profiles (of storage that findings tell gains
+// on) live until the process ends. 0 or -errno.
+int view_logs_start(struct view_logs **logs, const struct finding_profiles *profiles);
 
 // Opens a log and has it read. Returns its number, from 0, or a negative code with the reason.
 int view_logs_add(struct view_logs *logs, const char *path, struct problem *problem);

@@ -136,12 +136,12 @@ static int walk_rank(struct walking *w, uint32_t program, uint32_t thread) {
     return 0;
 }
 
-static int walk(struct walking *w, uint32_t program) {
+static int walk(struct walking *w, uint32_t program, size_t most) {
     uint32_t threads = model_threads(w->model, program), np = w->model->program[program].np;
     size_t families = 0;
     for (size_t i = 0; i < w->model->families; i++) families += w->model->family[i].program == program;
-    w->most = ACCESSES_MOST / (families ? families : 1) / np;
-    if (w->most < 16) w->most = 16;
+    w->most = most / (families ? families : 1) / np;
+    if (w->most < ACCESSES_LEAST_OF_RANK) w->most = ACCESSES_LEAST_OF_RANK;
     for (w->rank = 0; w->rank < np; w->rank++) {
         lookup_clear(&w->opened_at);
         w->opens = 0;
@@ -153,11 +153,11 @@ static int walk(struct walking *w, uint32_t program) {
     return 0;
 }
 
-int accesses_of_program(const struct model *model, uint32_t program, struct accesses **families) {
+int accesses_of_program(const struct model *model, uint32_t program, size_t most, struct accesses **families) {
     struct walking w = {.model = model, .families = calloc(model->families + 1, sizeof *w.families)};
     *families = w.families;
     RETURN_IF(!w.families, -ENOMEM);
-    int code = walk(&w, program);
+    int code = walk(&w, program, most);
     for (size_t i = 0; i < model->families; i++) {
         double weight = (double)model->family[i].weight, seen = (double)w.families[i].bytes;
         w.families[i].share = weight > seen && seen > 0 ? seen / weight : 1;

@@ -33,11 +33,15 @@ struct accesses {
     double share;   // of the bytes of the phase
 };
 
-enum { ACCESSES_MOST = 1 << 18 }; // that are looked at in one program: the first ones of each rank and phase
+enum {
+    ACCESSES_MOST = 1 << 18,     // that are looked at in one program: the first ones of each rank and phase
+    ACCESSES_LEAST_OF_RANK = 16, // and phase
+};
 
 // All families of a program, by place in model.family; families of other programs are empty. Each is represented by its
 // first phase. Free with accesses_free in any case.
-int accesses_of_program(const struct model *model, uint32_t program, struct accesses **families);
+// At most about `most` are looked at.
+int accesses_of_program(const struct model *model, uint32_t program, size_t most, struct accesses **families);
 void accesses_free(struct accesses *families, size_t count); // or NULL
 
 // The transfers as the variant makes them: merged, divided, each rank's in a file of its own.

@@ -22,6 +22,8 @@ struct turns {
     const struct sieving *sieving;
     struct writer *writer;
     size_t writers;
+    size_t *active; // places of those that have their window
+    size_t actives;
     struct lookup files; // -> place in end[]
     int64_t *end;        // of each file
     size_t ends;
@@ -43,9 +45,8 @@ static bool overlap(const struct window *a, const struct window *b) {
 }
 
 static bool is_free(const struct turns *t, const struct window *window) {
-    for (size_t i = 0; i < t->writers; i++) {
-        const struct writer *other = &t->writer[i];
-        if (other->is_active && overlap(&t->sieving->window[other->next], window)) return false;
+    for (size_t i = 0; i < t->actives; i++) {
+        if (overlap(&t->sieving->window[t->writer[t->active[i]].next], window)) return false;
     }
     return true;
 }
@@ -79,17 +80,21 @@ static int begin(struct turns *t, struct writer *writer) {
     t->busy += cost;
     writer->is_active = true;
     writer->until = t->now + cost;
-    return 0;
+    return array_push(t->active, t->actives, (size_t)(writer - t->writer));
 }
 
 // Goes on to when the next window is done. False: there is none.
 static bool end_one(struct turns *t) {
     struct writer *first = NULL;
-    for (size_t i = 0; i < t->writers; i++) {
-        struct writer *writer = &t->writer[i];
-        if (writer->is_active && (!first || writer->until < first->until)) first = writer;
+    size_t place = 0;
+    for (size_t i = 0; i < t->actives; i++) {
+        struct writer *writer = &t->writer[t->active[i]];
+        if (first && (writer->until > first->until || (writer->until == first->until && writer > first))) continue;
+        first = writer;
+        place = i;
     }
     if (!first) return false;
+    t->active[place] = t->active[--t->actives];
     t->now = first->since = first->until;
     first->is_active = false;
     first->next++;
@@ -111,6 +116,7 @@ int sieving_take_turns(const struct sieving *sieving, struct sieved_writes *resu
     int code = take_turns(&t);
     lookup_free(&t.files);
     free(t.writer);
+    free(t.active);
     free(t.end);
     return code;
 }

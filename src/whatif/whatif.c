@@ -373,7 +373,7 @@ int whatif(struct model *model, const char *name, const struct whatif_settings *
     result->np = settings->np ? settings->np : model->program[result->program].np;
     int code = 0;
     if (result->np != model->program[result->program].np) code = model_scale(model, result->program, result->np);
-    if (!code) code = accesses_of_program(model, result->program, &a.families);
+    if (!code) code = accesses_of_program(model, result->program, ACCESSES_MOST, &a.families);
     if (!code) code = describe_program(&a);
     if (!code) code = add_targets(settings, result);
     for (size_t i = 0; i < result->targets && !code; i++) code = ask(&a, &result->target[i]);

@@ -1,10 +1,11 @@
 // Names of files cannot do anything in the page: they are always text.
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
     assert,
     drawAll,
     folder,
+    ioseer,
     json,
     open,
     recordCommand,
@@ -12,6 +13,7 @@ import {
     runTests,
     source,
     test,
+    texts,
     withoutWebGL,
 } from './harness.mjs';
 
@@ -85,6 +87,21 @@ test('names are shown as they are', async () => {
 test('nothing is wider than the window', async () => {
     await page.setViewportSize({ width: 800, height: 1000 });
     await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
+    await page.close();
+});
+
+test('gains on storage of a hostile name are text', async () => {
+    const writes = 'import os, sys\nfd = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)\nfor i in range(100000): os.write(fd, b"x" * 16)';
+    const tiny = recordCommand('tiny', ['python3', '-c', writes, join(folder, 'tiny')]);
+    const system = join(folder, '<img src=x onerror=window.harm=6>.json');
+    const points = [16, 1 << 20].map((size) => ({ op: 'write', size, mode: 'sequential', np: 1, shared: false, collective: false, cache: 'cold', bandwidth: size * 1000, low: size * 1000, high: size * 1000, latency_p50: 0.001, latency_p99: 0.001 }));
+    writeFileSync(system, JSON.stringify({ ioseer_system: 1, storage: {}, peak: {}, points }));
+    const path = tiny.replace(/\.ioseer$/, '.html');
+    ioseer('report', '-o', path, '--system', system, tiny);
+    page = await open(path, {}, withoutWebGL);
+    const [shown] = await texts(page, '.finding[data-id="small-requests"] .gain');
+    assert.ok(shown.includes(`on the storage of ${system} they would save `), shown);
+    await unharmed();
     await page.close();
 });
 

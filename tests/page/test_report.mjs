@@ -63,10 +63,14 @@ async function checkFindings(page, { document }) {
         await texts(page, '.finding .stake strong'),
         document.findings.filter((finding) => finding.seconds > 0).map((finding) => seconds(finding.seconds)),
     );
-    const stakes = document.findings.map((finding) => finding.seconds);
+    const ranks = document.findings.map(({ severity, seconds: stake }) => [['high', 'medium', 'low'].indexOf(severity), -stake]);
     assert.deepEqual(
-        stakes,
-        [...stakes].sort((a, b) => b - a),
+        ranks,
+        [...ranks].sort(([a, x], [b, y]) => a - b || x - y),
+    );
+    assert.deepEqual(
+        await texts(page, '.finding .gain'),
+        document.findings.filter(({ gain }) => gain).map(({ gain }) => gain),
     );
 }
 

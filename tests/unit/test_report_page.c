@@ -22,7 +22,7 @@ static void reads_each_block_once(void **state) {
     struct page page;
     char *text;
     size_t len;
-    assert_int_equal(page_gather(&page, &(struct summary_source){.log = log, .path = "sample.ioseer"}), 0);
+    assert_int_equal(page_gather(&page, &(struct summary_source){.log = log, .path = "sample.ioseer"}, NULL), 0);
     assert_int_equal(page_json_memory(&page, &text, &len), 0);
     assert_true(page.has_model && page.model.bytes > 0);
     assert_non_null(strstr(text, "\"slowest\""));

@@ -89,10 +89,7 @@ function card(finding, index, shared) {
             h('dd', {}, prose(finding.reason)),
             h('dt', {}, 'What to do'),
             h('dd', { class: 'advice' }, prose(finding.advice)),
-            typeof finding.predicted_seconds === 'number' && [
-                h('dt', {}, 'Predicted'),
-                h('dd', {}, `saves ${seconds(finding.predicted_seconds)}`),
-            ],
+            finding.gain && [h('dt', {}, 'Predicted'), h('dd', { class: 'gain' }, prose(finding.gain))],
             finding.command && [h('dt', {}, 'To check'), h('dd', {}, command(finding.command), question(finding, shared))],
         ),
     );
