@@ -174,16 +174,18 @@ export function servedSite(site) {
         place.removeAttribute('aria-busy');
     }
 
-    // Sums are kept by month, user and program. Jobs of a file system or with a finding are added up one by one, which
-    // takes long if they are many: the list of them does not.
+    // Sums are kept by month, user and program, and for one file system or finding by month. Other jobs are added up one
+    // by one, which takes long if they are many: the list of them does not.
     async function checkNumber() {
         const { signal } = asking;
         const { fs, finding, ...others } = filter;
         const choices = [fs && [{ ...others, fs }, 'fs'], finding && [{ ...others, finding }, 'finding']].filter(Boolean);
         const answers = await Promise.all(choices.map(([own, by]) => siteServer.ask('groups', own, { by }, signal)));
         const number = Math.min(...answers.map(({ groups }) => groups.reduce((sum, { jobs: some }) => sum + some, 0)));
-        if (answers.length === 0 || number <= mostAdded) return;
-        throw Object.assign(new Error(`There are ${answers.length > 1 ? 'up to ' : ''}${plural(number, 'such job')}. Sums of so many take long: choose a shorter time, a user or a program, too. The list has all of them.`), { isLimit: true });
+        const isOne = answers.length === 1 && answers[0].groups.length === 1;
+        const isKept = isOne && !others.user && !others.program && !site.owner && !isShort(filter);
+        if (answers.length === 0 || isKept || number <= mostAdded) return;
+        throw Object.assign(new Error(`There are ${answers.length > 1 ? 'up to ' : ''}${plural(number, 'such job')}. Sums of so many take long: choose fewer, by time, user or program. The list has all of them.`), { isLimit: true });
     }
 
     function show() {
