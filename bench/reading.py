@@ -59,13 +59,11 @@ def show_reading(place, events):
     print(f'\n{events:,} events by {len(PROGRAMS)} programs, recorded and packed in {wall:.1f} s ({processor:.1f} s of '
           f'processor time with the programs): spill files {spill_bytes(directory) / 1e6:.0f} MB, log {size / 1e6:.0f} '
           f'MB, {size / events:.2f} bytes an event')
-    nothing = os.path.join(place.folder, 'nothing')
     jobs = {
         'pack': [place.ioseer, 'pack', '-q', '--force', '-o', os.path.join(place.folder, 'again.ioseer'), directory],
         'iterate over all events': [place.iterate, place.log],
         'stats': [place.ioseer, 'stats', place.log],
         'stats --json': [place.ioseer, 'stats', '--json', place.log],
-        'dump --file with no match': [place.ioseer, 'dump', '--file', nothing, place.log],
         'info': [place.ioseer, 'info', place.log],
     }
     rows = []
