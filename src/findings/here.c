@@ -136,11 +136,14 @@ int here_points(const struct facts *facts, uint32_t storage, uint32_t np, struct
     }
     for (unsigned i = 0; i < FACTS_DIRECTIONS; i++) {
         // Storage that writes to memory reads from it, too.
-        if (!in_memory[i] && (here->largest[i] || !in_memory[!i])) continue;
+        bool as_other = !here->largest[i] && in_memory[!i];
+        if (!in_memory[i] && !as_other) continue;
+        if (as_other) FORWARD(add_heaps(here, &table[!i], i, np));
         here->largest[i] = UINT64_MAX;
         here->any_order[i] = true;
         for (unsigned order = 0; order < FACTS_ORDERS; order++)
-            FORWARD(add_memory(here, &table[i], (struct system_point){.write = i, .mode = mode_of[order]}, np));
+            FORWARD(add_memory(here, &table[as_other ? !i : i],
+                               (struct system_point){.write = i, .mode = mode_of[order]}, np));
     }
     return 0;
 }
