@@ -95,6 +95,9 @@ struct find_name find_object_name(const struct object_sum *dataset);
 // Marks the files into which HDF5 writes fill values that the program replaces. `of_file` has a place for each.
 int find_filled_files(const struct findings *findings, bool *of_file);
 
+// Ranks do I/O at the same time or one after the other: of the wall-clock time in their calls this part counts.
+double find_scale_of_ranks(const struct facts *facts);
+
 // --- texts
 
 // A text that lives as long as the findings. NULL if there is no memory; text_list_failed then returns true.

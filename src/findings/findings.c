@@ -278,9 +278,9 @@ static int compare(const void *a, const void *b) {
     return left->ns > right->ns ? -1 : left->ns < right->ns;
 }
 
-// Ranks do I/O at the same time or one after the other. What findings claim from them should not exceed the I/O time of
-// the rank with the most, which is what a reader compares it with.
-static double scale_of_ranks(const struct facts *facts) {
+// What findings claim from ranks should not exceed the I/O time of the rank with the most, which is what a reader
+// compares it with.
+double find_scale_of_ranks(const struct facts *facts) {
     int64_t most_ns = 0;
     for (size_t i = 0; facts->ranks && i < facts->processes; i++) {
         const struct facts_process *process = &facts->process[i];
@@ -292,7 +292,7 @@ static double scale_of_ranks(const struct facts *facts) {
 
 static double stake_ns(const struct findings *findings) {
     const struct facts *facts = findings->facts;
-    double scale = scale_of_ranks(facts), ns = 0;
+    double scale = find_scale_of_ranks(facts), ns = 0;
     for (size_t i = 0; i < facts->processes; i++)
         ns += findings->of_process[i] * (facts->process[i].process->has_rank ? scale : 1);
     return ns;
@@ -312,7 +312,7 @@ static void show_sum(struct findings *findings, struct finding *finding) {
     for (size_t i = 0; i < findings->claims; i++) wall_ns += findings->facts->grain[findings->claim[i].grain].wall_ns;
     struct human each = human_seconds((int64_t)((double)finding->ns / calls + 0.5));
     struct human mean = human_seconds(taken.sum.ns / (int64_t)taken.sum.calls);
-    bool is_shared = wall_ns * scale_of_ranks(findings->facts) < 0.995 * (double)taken.sum.ns;
+    bool is_shared = wall_ns * find_scale_of_ranks(findings->facts) < 0.995 * (double)taken.sum.ns;
     find_evidence(findings, finding, (struct find_place){0},
                   is_shared ? "%s %s %s%s; calls in progress together share the time, %s%s is at stake"
                             : "%s %s %s%s, %s%s is at stake",

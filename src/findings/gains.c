@@ -27,7 +27,7 @@ struct gaining {
     struct library library;
     struct accesses *families;
     struct work recorded;
-    double observed; // seconds in which the program's processes moved data, or were in calls that do
+    double observed; // seconds
     struct system *typical;
     size_t typicals;
     struct place *place;
@@ -59,13 +59,17 @@ static uint32_t count_nodes(const struct facts *facts) {
     return nodes ? nodes : 1;
 }
 
-static double observed_of(const struct findings *findings, uint32_t program) {
-    const struct model *model = findings->model;
+// Time in transfers, without pauses and without waiting for ranks that come late: as what is at stake is counted.
+static double observed_of(const struct findings *findings) {
+    const struct facts *facts = findings->facts;
     double ns = 0;
-    for (size_t i = model->program[program].first; i < model->program[program].end; i++)
-        ns += (double)model->phase[i].duration_ns;
-    for (size_t i = 0; i < findings->facts->grains; i++) ns -= findings->facts->grain[i].late_ns;
-    return ns > 0 ? ns / 1e9 : 0;
+    for (size_t i = 0; i < facts->grains; i++) {
+        const struct facts_grain *grain = &facts->grain[i];
+        unsigned kind = grain->traits.kind;
+        if (kind <= KIND_WRITE) ns += grain->wall_ns * find_typical_part(findings, grain);
+        if (kind == KIND_MPI_READ || kind == KIND_MPI_WRITE) ns += grain->wall_ns - grain->late_ns;
+    }
+    return find_scale_of_ranks(facts) * ns / 1e9;
 }
 
 static int add_typical(struct gaining *g) {
@@ -137,7 +141,7 @@ static int begin(struct findings *findings, struct gaining *g) {
     g->library = (struct library){.romio = find_mpi_io(findings) != MPI_IO_OMPIO,
                                   .nodes = count_nodes(findings->facts),
                                   .np = model->program[g->program].np};
-    g->observed = observed_of(findings, g->program);
+    g->observed = observed_of(findings);
     FORWARD(add_typical(g));
     FORWARD(add_profiles(findings, g));
     RETURN_IF(is_too_large(model, g), ERR_LIMIT);
@@ -180,7 +184,7 @@ static int compare_work(const struct weighing *w, const struct prices *prices, d
     struct extended recorded, other;
     int code = work_estimate(&w->findings->gaining->recorded, prices, &recorded);
     if (!code) code = work_estimate(&w->work, prices, &other);
-    if (code == ERR_NOTHING) gain->reason = observed > 0 ? "the log has too few requests there" : NO_POINTS;
+    if (code == ERR_NOTHING) gain->reason = observed > 0 ? "the log has too few requests" : NO_POINTS;
     if (code) return code == ERR_NOTHING ? 0 : code;
     const struct interval *a = &recorded.seconds, *b = &other.seconds;
     double scale = observed > 0 && a->middle > 0 ? observed / a->middle : 1;
@@ -223,7 +227,7 @@ static const char *unknown_here(const struct weighing *w) {
             return find_text(w->findings, "the log has no collective %s", noun[write]);
     }
     if (!here_has_gap(w->here, &w->work, &gap)) return NULL;
-    if (!gap.size) return find_text(w->findings, "the log has no %s there", noun[gap.write]);
+    if (!gap.size) return find_text(w->findings, "the log has too few %s", noun[gap.write]);
     if (gap.by_order) return find_text(w->findings, "the log has no %s there that are not in order", noun[gap.write]);
     return find_text(w->findings, "the log has no %s there of about %s", noun[gap.write], human_bytes(gap.size).text);
 }

@@ -28,9 +28,8 @@ struct table {
 static const enum system_mode mode_of[FACTS_ORDERS] = {
     [FACTS_NEXT] = MODE_SEQUENTIAL, [FACTS_STRIDED] = MODE_STRIDED, [FACTS_RANDOM] = MODE_RANDOM};
 
-static bool is_wanted(const struct facts_cell *cell, uint32_t storage, unsigned direction) {
-    return cell->storage == storage && cell->traits.kind == direction && !cell->traits.failed && cell->sum.calls &&
-           cell->sum.bytes;
+static bool is_wanted(const struct facts_cell *cell, unsigned direction) {
+    return cell->traits.kind == direction && !cell->traits.failed && cell->sum.calls && cell->sum.bytes;
 }
 
 static void add_cell(struct table *table, const struct facts_cell *cell) {
@@ -45,6 +44,16 @@ static void add_cell(struct table *table, const struct facts_cell *cell) {
     if (cell->sum.calls < LIMIT_GAIN_CALLS || mean <= table->largest) return;
     table->largest = mean;
     table->byte_ns = ns / (double)cell->sum.bytes;
+}
+
+// The requests on this storage; if there are none, those on any.
+static void add_cells(struct table *table, const struct facts *facts, uint32_t storage, unsigned direction) {
+    for (unsigned any = 0; any < 2 && !table->largest; any++) {
+        for (size_t i = 0; i < facts->cells; i++) {
+            const struct facts_cell *cell = &facts->cell[i];
+            if (is_wanted(cell, direction) && (cell->storage == storage) != any) add_cell(table, cell);
+        }
+    }
 }
 
 // Processes that make such requests.
@@ -119,9 +128,7 @@ int here_points(const struct facts *facts, uint32_t storage, uint32_t np, struct
     bool in_memory[FACTS_DIRECTIONS];
     *here = (struct here){0};
     for (unsigned i = 0; i < FACTS_DIRECTIONS; i++) {
-        for (size_t k = 0; k < facts->cells; k++) {
-            if (is_wanted(&facts->cell[k], storage, i)) add_cell(&table[i], &facts->cell[k]);
-        }
+        add_cells(&table[i], facts, storage, i);
         FORWARD(count_busy(facts, i, &table[i].busy));
         in_memory[i] = table[i].largest && table[i].typical_ns <= table[i].memory_ns;
         here->largest[i] = table[i].largest;
@@ -129,11 +136,14 @@ int here_points(const struct facts *facts, uint32_t storage, uint32_t np, struct
     }
     for (unsigned i = 0; i < FACTS_DIRECTIONS; i++) {
         // Storage that writes to memory reads from it, too.
-        if (!in_memory[i] && (here->largest[i] || !in_memory[!i])) continue;
+        bool as_other = !here->largest[i] && in_memory[!i];
+        if (!in_memory[i] && !as_other) continue;
+        if (as_other) FORWARD(add_heaps(here, &table[!i], i, np));
         here->largest[i] = UINT64_MAX;
         here->any_order[i] = true;
         for (unsigned order = 0; order < FACTS_ORDERS; order++)
-            FORWARD(add_memory(here, &table[i], (struct system_point){.write = i, .mode = mode_of[order]}, np));
+            FORWARD(add_memory(here, &table[as_other ? !i : i],
+                               (struct system_point){.write = i, .mode = mode_of[order]}, np));
     }
     return 0;
 }

@@ -21,8 +21,12 @@ class Index(CatalogueCase):
         self.assertEqual(job['files'], len(info['files']))
         self.assertEqual(job['layers'], info['layers'])
         self.assertEqual(job['lost_events'], info['lost_events'])
-        self.assertEqual(sorted((f['id'], f['seconds'], f['share'], f['severity']) for f in job['findings']),
-                         sorted((f['id'], f['seconds'], f['share'], f['severity']) for f in report['findings']))
+        self.assertEqual(sorted((f['id'], f['seconds'], f['share']) for f in job['findings']),
+                         sorted((f['id'], f['seconds'], f['share']) for f in report['findings']))
+        told = {f['id']: f for f in report['findings']}
+        for finding in job['findings']:
+            by_gain = told[finding['id']]['gains'] and told[finding['id']]['severity'] == 'low'  # which the catalogue does not know
+            self.assertTrue(by_gain or finding['severity'] == told[finding['id']]['severity'], finding)
         return job
 
     def test_numbers(self):

@@ -91,9 +91,9 @@ class GainsTest(rules.FindingsTest):
         finding, gains = self.told(log, 'collective')
         here = gains['here']
         self.assertIsNone(here['reason'])
-        self.assertGreater(here['low'], 0)
-        self.assertLess(here['high'], self.run_seconds(log))
-        self.assertLess(gains['hdd']['seconds'], here['seconds'])
+        self.assertLess(here['seconds'], self.run_seconds(log))
+        if here['variant'] == 'independent':  # two requests of 8 ms in each of 1,000 calls, instead of one
+            self.assertLess(gains['hdd']['seconds'], here['seconds'] - 5)
 
     def test_small_requests(self):
         log = self.record_program(faults.PROGRAMS['tiny writes'], self.folder)
