@@ -225,8 +225,7 @@ class JobsTest(HostsTest):
             self.check_writes(room, rank, self.log)
         hosts = self.json('info', '--json', self.log)['hosts']
         self.assertEqual([host['name'] for host in hosts], room.names)
-        self.assertIsNotNone(hosts[1]['clock_error'])
-        self.assertIsNone(hosts[1]['clock_drift'])  # there were no messages in MPI_Finalize
+        self.assertIsNotNone(hosts[1]['clock_error'])  # from the messages in MPI_Init
 
 
 class Mpich(JobsTest):

@@ -192,15 +192,18 @@ static struct clock_line line_of(const struct link *link) {
                          (struct clock_seen){link->sample[LATE], link->samples[LATE]});
 }
 
-static void ask_all(struct bounded *all, struct link *link, enum moment moment) {
+// More than one question only until a time, so that others below get theirs.
+static void ask_all(struct bounded *all, struct link *link, enum moment moment, int64_t until_ns) {
     struct clock_sample *sample = link->sample[moment];
     int64_t best_ns = INT64_MAX;
     unsigned done = 0;
     bool is_last = false;
     while (!is_last) {
         int64_t start_ns = clock_now_ns();
+        if (start_ns >= all->deadline_ns) break;
         all->yields = yields_in(done);
-        is_last = done + 1 == ROUNDS_MOST || (done + 1 >= ROUNDS && best_ns < GOOD_NS);
+        is_last =
+            done + 1 == ROUNDS_MOST || (done + 1 >= ROUNDS && best_ns < GOOD_NS) || (done && start_ns >= until_ns);
         link->samples[moment] = done;
         link->question[moment].is_last = is_last;
         if (is_last && moment == LATE) link->question[LATE].line = line_of(link);
@@ -215,7 +218,8 @@ static void ask_all(struct bounded *all, struct link *link, enum moment moment) 
 
 static void ask_below(struct bounded *all, enum moment moment) {
     for (unsigned i = 0; i < clocks.count; i++) {
-        if (moment == EARLY || clocks.below[i].is_open) ask_all(all, &clocks.below[i], moment);
+        int64_t now_ns = clock_now_ns(), share_ns = (all->deadline_ns - now_ns) / (clocks.count - i + 1);
+        if (moment == EARLY || clocks.below[i].is_open) ask_all(all, &clocks.below[i], moment, now_ns + share_ns);
     }
 }
 
