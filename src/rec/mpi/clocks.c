@@ -44,7 +44,8 @@ struct answer {
 // To a first rank below this one. MPI may use the buffers of a link that was given up for ever.
 struct link {
     int rank;
-    bool is_open; // it answered in MPI_Init, so its receive for MPI_Finalize is posted
+    bool is_open;     // it answered in MPI_Init, so its receive for MPI_Finalize is posted
+    MPI_Request left; // for an answer in MPI_Init that did not come
     struct question question[MOMENTS];
     struct answer answer[MOMENTS];
     struct clock_sample sample[MOMENTS][ROUNDS_MOST];
@@ -123,7 +124,7 @@ static bool find_below(int size) {
     if (hosts.ranks != (size_t)size) return false;
     while (own < hosts.count && hosts.host[own].rank != clocks.launch.rank) own++;
     for (size_t i = own * BELOW + 1; i <= (own + 1) * BELOW && i < hosts.count; i++)
-        clocks.below[clocks.count++].rank = hosts.host[i].rank;
+        clocks.below[clocks.count++] = (struct link){.rank = hosts.host[i].rank, .left = plugin.no_request};
     return true;
 }
 
@@ -176,7 +177,8 @@ static bool ask_once(const struct bounded *all, struct link *link, enum moment m
     sample->sent = plugin_now();
     if (!bounded_send(all, link->rank, question_tag[moment], question, sizeof *question) ||
         !bounded_wait(all, &request, NULL)) {
-        (moment == EARLY ? bounded_leave : bounded_cancel)(&request);
+        if (moment == EARLY) link->left = request; // a late answer must not meet a receive of the program
+        if (moment == LATE) bounded_cancel(&request);
         return false;
     }
     sample->answered = plugin_now();
@@ -263,6 +265,7 @@ void mpi_clocks_late(void) {
     if (clocks.above >= 0) answer_all(&all, LATE);
     ask_below(&all, LATE);
     for (int i = 0; i < MOMENTS; i++) bounded_cancel(&clocks.request[i]);
+    for (unsigned i = 0; i < clocks.count; i++) bounded_cancel(&clocks.below[i].left);
     bounded_end(&all);
     roll_note_line(&clocks.line);
     errno = error;
