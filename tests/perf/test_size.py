@@ -11,7 +11,8 @@ BUILD = os.environ['IOSEER_BUILD']
 IOSEER = os.path.join(BUILD, 'ioseer')
 CALLS = os.path.join(BUILD, 'bench', 'bench-calls')
 EVENTS = 200_000
-REGULAR, RANDOM = 8, 16  # bytes per event, as the project promises
+# Bytes per event. The goals are 0.6, 5 and 2 (doc/measurements.md), but on a busy machine times are longer and take more.
+REGULAR, RANDOM, OPENS = 3, 8, 3
 WITHOUT_TRACE = 2400  # bytes of a log: one file that four ranks share
 
 LIMITS = {
@@ -22,6 +23,7 @@ LIMITS = {
     'fwrite': REGULAR,
     'pread-random': RANDOM,
     'pwrite-random': RANDOM,
+    'open-close': OPENS,
 }
 ROOT = ['--allow-run-as-root'] if os.geteuid() == 0 else []
 LAUNCHERS = {'mpich': ['mpiexec.mpich'], 'openmpi': ['mpiexec.openmpi', *ROOT, '--oversubscribe']}

@@ -169,13 +169,13 @@ class Comparison(harness.CommandLineTest):
 
     def check_largest_file(self, text):
         """Its bytes are those of transfers that reach the file system, of stdio and of asynchronous calls; names without a
-        folder, and those of a folder's other files, stand for several files."""
+        folder, and those of files past the cap, stand for several files."""
         found = re.search(r'The file with the most bytes is (.*?), (\d\S* \S*B)(, .*? through stdio)?(, .*? asynchronously)?'
                           r'(?:(?::|; besides,) ([\d,]+ requests?) by [\d,]+ process\w*)?[.,;:]', text)
-        files = {}
+        files, groups = {}, {file['name'] for file in self.info['files'] if file['stands_for'] is not None}
         for event in self.told.of_program(self.told.events):
             is_stdio, is_async = event['layer'] == 'stdio', 'call_time' in event
-            is_one = (event['file'] or '').startswith('/') and not event['file'].endswith('/(other files)')
+            is_one = (event['file'] or '').startswith('/') and event['file'] not in groups
             is_request = event['layer'] == 'posix' and event['offset'] is not None and not is_async
             kind = 0 if is_request else 1 if is_stdio else 2 if is_async and event['layer'] == 'posix' else None
             if event['class'] in figures.MOVES and kind is not None and figures.moved(event) and is_one:
