@@ -29,10 +29,10 @@ def example(mpi, name, *options):
 
 
 def point(op, size, np, seconds):
-    """Each request takes that long, whoever makes it."""
-    bandwidth = size * np / seconds
+    """Each request takes that long; those of several processes take turns."""
+    bandwidth = size / seconds
     return {'op': op, 'size': size, 'mode': 'sequential', 'np': np, 'shared': np > 1, 'collective': False, 'cache': 'cold',
-            'bandwidth': bandwidth, 'low': bandwidth, 'high': bandwidth, 'latency_p50': seconds, 'latency_p99': seconds}
+            'bandwidth': bandwidth, 'low': bandwidth, 'high': bandwidth, 'latency_p50': seconds * np, 'latency_p99': seconds * np}
 
 
 class WhatifTest(place.StorageTest):
@@ -41,7 +41,7 @@ class WhatifTest(place.StorageTest):
         return place.why_no_mount()
 
     def profile(self, seconds, **mpiio):
-        """A system whose requests all take as long."""
+        """A system whose requests all take as long, one after the other."""
         points = [point(op, size, np, seconds) for op in ('read', 'write') for size in (4096, MIB) for np in (1, 2)]
         costs = {'per_call': 0, 'per_round': 0, 'per_byte': 0, 'per_piece': 0, 'error': 0}
         entry = {'name': 'MPICH', 'library': 'romio', 'np': 2, 'nodes': 1, 'within': {'start': 1e-6, 'per_byte': 1e-9}, 'between': None,
@@ -121,7 +121,9 @@ class OnProfile(WhatifTest):
         self.assertEqual((option['tau'], option['crossing']), (1, 0.5))
         self.assertIsNotNone(option['published'])
         self.assertIsNone(option['verified'])
-        self.assertEqual(found['crossover']['bandwidth']['collective_below'], True)
+        bandwidth = found['crossover']['bandwidth']
+        self.assertTrue(bandwidth['collective_below'])
+        self.assertGreater(bandwidth['crossing'], 1e8)
 
     def test_best_and_hints(self):
         """The printed hints are those of the best way, and are in force in a program that gets them."""
