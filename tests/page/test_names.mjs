@@ -94,7 +94,9 @@ test('gains on storage of a hostile name are text', async () => {
     const writes = 'import os, sys\nfd = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)\nfor i in range(100000): os.write(fd, b"x" * 16)';
     const tiny = recordCommand('tiny', ['python3', '-c', writes, join(folder, 'tiny')]);
     const system = join(folder, '<img src=x onerror=window.harm=6>.json');
-    const points = [16, 1 << 20].map((size) => ({ op: 'write', size, mode: 'sequential', np: 1, shared: false, collective: false, cache: 'cold', bandwidth: size * 1000, low: size * 1000, high: size * 1000, latency_p50: 0.001, latency_p99: 0.001 }));
+    const same = { mode: 'sequential', np: 1, shared: false, collective: false, cache: 'cold', latency_p50: 0.001, latency_p99: 0.001 };
+    const point = (op, size) => ({ op, size, bandwidth: size * 1000, low: size * 1000, high: size * 1000, ...same });
+    const points = ['read', 'write'].flatMap((op) => [point(op, 16), point(op, 1 << 20)]);
     writeFileSync(system, JSON.stringify({ ioseer_system: 1, storage: {}, peak: {}, points }));
     const path = tiny.replace(/\.ioseer$/, '.html');
     ioseer('report', '-o', path, '--system', system, tiny);
