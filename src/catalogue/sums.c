@@ -116,6 +116,8 @@ static void put_trait_parts(FILE *out, const struct part_table *table, char sign
     for (size_t i = 0; i < table->summed; i++) fprintf(out, ", SUM(CAST(p.%s AS DOUBLE PRECISION))", table->column[i]);
     fprintf(out, " FROM jobs j JOIN %s p ON p.job_id = j.id", table->rows);
     put_traits(out, sign);
+    fputs(" AND ", out);
+    put_jobs(out, "p.job_id", sign); // PostgreSQL would not know it from the others
     fprintf(out,
             " GROUP BY t.trait_id, j.month, p.name_id ON CONFLICT (trait_id, month, name_id) DO UPDATE SET jobs = "
             "trait_%s.jobs %c excluded.jobs",
