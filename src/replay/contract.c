@@ -19,16 +19,27 @@ struct field {
     { #member, type, offsetof(struct of, member), sizeof(((struct of *)0)->member) }
 
 static const struct field job_fields[] = {
-    FIELD(replay_job, FIELD_TEXT, model),       FIELD(replay_job, FIELD_TEXT, directory),
-    FIELD(replay_job, FIELD_TEXT, result),      FIELD(replay_job, FIELD_TEXT, progress),
-    FIELD(replay_job, FIELD_TEXT, slots),       FIELD(replay_job, FIELD_TEXT, phases),
-    FIELD(replay_job, FIELD_NUMBER32, task),    FIELD(replay_job, FIELD_NUMBER32, cache),
-    FIELD(replay_job, FIELD_NUMBER32, program), FIELD(replay_job, FIELD_NUMBER32, np),
-    FIELD(replay_job, FIELD_BOOL, verify),      FIELD(replay_job, FIELD_BOOL, think),
-    FIELD(replay_job, FIELD_BOOL, drop),        FIELD(replay_job, FIELD_BOOL, durable),
-    FIELD(replay_job, FIELD_BOOL, latency),     FIELD(replay_job, FIELD_BOOL, null),
-    FIELD(replay_job, FIELD_NUMBER, delay_ns),  FIELD(replay_job, FIELD_SECONDS, delay_rate),
-    FIELD(replay_job, FIELD_SECONDS, seconds),  {0},
+    FIELD(replay_job, FIELD_TEXT, model),
+    FIELD(replay_job, FIELD_TEXT, directory),
+    FIELD(replay_job, FIELD_TEXT, result),
+    FIELD(replay_job, FIELD_TEXT, progress),
+    FIELD(replay_job, FIELD_TEXT, slots),
+    FIELD(replay_job, FIELD_TEXT, phases),
+    FIELD(replay_job, FIELD_TEXT, variant),
+    FIELD(replay_job, FIELD_NUMBER32, task),
+    FIELD(replay_job, FIELD_NUMBER32, cache),
+    FIELD(replay_job, FIELD_NUMBER32, program),
+    FIELD(replay_job, FIELD_NUMBER32, np),
+    FIELD(replay_job, FIELD_BOOL, verify),
+    FIELD(replay_job, FIELD_BOOL, think),
+    FIELD(replay_job, FIELD_BOOL, drop),
+    FIELD(replay_job, FIELD_BOOL, durable),
+    FIELD(replay_job, FIELD_BOOL, latency),
+    FIELD(replay_job, FIELD_BOOL, null),
+    FIELD(replay_job, FIELD_NUMBER, delay_ns),
+    FIELD(replay_job, FIELD_SECONDS, delay_rate),
+    FIELD(replay_job, FIELD_SECONDS, seconds),
+    {0},
 };
 
 static const struct field phase_fields[] = {

@@ -10,9 +10,9 @@ struct listing {
 };
 
 static int add(struct listing *l, struct variant variant) {
-    const char *why;
-    if (variant_check(&variant, l->model, l->program, &why) < 0) return 0;
-    return array_push(l->options->item, l->options->count, variant);
+    const char *why = NULL;
+    FORWARD(variant_check(&variant, l->model, l->program, &why));
+    return why ? 0 : array_push(l->options->item, l->options->count, variant);
 }
 
 // 1, 2, the nodes, the processes.

@@ -206,8 +206,9 @@ static int combine(const struct asking *a, struct whatif_target *target, struct 
         size_t before = target->best;
         for (size_t i = 1; i < singles; i++) {
             struct variant both = options_both(&target->option[before].variant, &target->option[i].variant);
-            const char *why;
-            if (variant_check(&both, a->model, a->result->program, &why) < 0) continue;
+            const char *why = NULL;
+            FORWARD(variant_check(&both, a->model, a->result->program, &why));
+            if (why) continue;
             FORWARD(count_option(a, &both, &library, counted));
             if (!is_new(counted, counted->options - 1)) {
                 forget_last(counted);
@@ -282,7 +283,8 @@ static int list_chosen(const struct asking *a, struct options_of_program *option
         int code = variant_parse(&variant, text);
         if (code < 0) return problem_set(a->problem, ERR_USAGE, text, "is no variant");
         code = variant_check(&variant, a->model, a->result->program, &why);
-        if (code < 0) return problem_set(a->problem, code, text, "%s", why ? why : "the program cannot do that");
+        if (code < 0) return problem_code(a->problem, code, text);
+        if (why) return problem_set(a->problem, ERR_USAGE, text, "%s", why);
         FORWARD(array_push(options->item, options->count, variant));
     }
     return 0;
