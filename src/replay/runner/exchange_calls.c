@@ -46,7 +46,6 @@ struct calls {
     bool made; // the folder, on this node
     int guard;
     MPI_File shared[BUFFERS], own;
-    MPI_Info hints[BUFFERS]; // OMPIO wants them for each view again
     int shared_fd, own_fd;
     char *data; // LARGEST_CALL bytes
 };
@@ -114,8 +113,9 @@ static int open_shared(struct calls *c) {
     char path[PATH_MAX];
     name_file(c, false, path);
     for (unsigned i = 0; i < BUFFERS; i++) {
-        c->hints[i] = hints_for(c, buffer_bytes[i]);
-        int code = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, c->hints[i], &c->shared[i]);
+        MPI_Info info = hints_for(c, buffer_bytes[i]);
+        int code = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, info, &c->shared[i]);
+        MPI_Info_free(&info);
         FORWARD(agree(code == MPI_SUCCESS ? 0 : -EIO));
     }
     return 0;
@@ -153,7 +153,6 @@ static int open_files(struct calls *c) {
 static void close_files(struct calls *c) {
     for (unsigned i = 0; i < BUFFERS; i++) {
         if (c->shared[i] != MPI_FILE_NULL) MPI_File_close(&c->shared[i]);
-        if (c->hints[i] != MPI_INFO_NULL) MPI_Info_free(&c->hints[i]);
     }
     if (c->own != MPI_FILE_NULL) MPI_File_close(&c->own);
     if (c->shared_fd >= 0) close(c->shared_fd);
@@ -180,12 +179,12 @@ static double time_memory(const struct calls *c, int fd, bool write, uint64_t by
 // --- calls of all ranks
 
 // Pieces of the file in turns: these are turn[0] of turn[1].
-static bool set_view(MPI_File file, MPI_Info hints, uint64_t bytes, uint64_t piece, const int turn[2]) {
+static bool set_view(MPI_File file, uint64_t bytes, uint64_t piece, const int turn[2]) {
     MPI_Datatype type;
     MPI_Offset first = (MPI_Offset)piece * turn[0];
     MPI_Type_vector((int)(bytes / piece), (int)piece, (int)piece * turn[1], MPI_BYTE, &type);
     MPI_Type_commit(&type);
-    int code = MPI_File_set_view(file, first, MPI_BYTE, type, "native", hints);
+    int code = MPI_File_set_view(file, first, MPI_BYTE, type, "native", MPI_INFO_NULL);
     MPI_Type_free(&type);
     return code == MPI_SUCCESS;
 }
@@ -202,7 +201,7 @@ static int time_together(struct calls *c, unsigned place, unsigned i, bool write
     uint64_t all = (uint64_t)mine * (uint64_t)world.size, domain = all / (uint64_t)c->x->nodes;
     exchange_step(c->x, write ? "MPI_File_write_at_all" : "MPI_File_read_at_all");
     const int turn[] = {world.rank, world.size};
-    if (!set_view(file, c->hints[together[i].buffer], (uint64_t)mine, together[i].piece, turn)) code = MPI_ERR_IO;
+    if (!set_view(file, (uint64_t)mine, together[i].piece, turn)) code = MPI_ERR_IO;
     double memory = 0, longest;
     if (!world.rank) memory = time_memory(c, c->shared_fd, write, domain, buffer_bytes[together[i].buffer]);
     exchange_wait();
@@ -263,7 +262,7 @@ static double time_own_memory(const struct calls *c, unsigned i, bool write) {
 static int time_alone(struct calls *c, unsigned place, unsigned i, bool write) {
     exchange_step(c->x, write ? "MPI_File_write_at" : "MPI_File_read_at");
     int bytes = (int)alone[i].bytes, code = MPI_SUCCESS;
-    if (!set_view(c->own, MPI_INFO_NULL, alone[i].bytes, alone[i].piece, (const int[]){0, 2})) code = MPI_ERR_IO;
+    if (!set_view(c->own, alone[i].bytes, alone[i].piece, (const int[]){0, 2})) code = MPI_ERR_IO;
     double mine[2], all[2];
     exchange_wait();
     mine[1] = time_own_memory(c, i, write);
@@ -300,10 +299,7 @@ static int time_all_alone(struct calls *c, double until) {
 
 int exchange_calls(struct exchange *x, double until) {
     struct calls c = {.x = x, .guard = -1, .own = MPI_FILE_NULL, .shared_fd = -1, .own_fd = -1};
-    for (unsigned i = 0; i < BUFFERS; i++) {
-        c.shared[i] = MPI_FILE_NULL;
-        c.hints[i] = MPI_INFO_NULL;
-    }
+    for (unsigned i = 0; i < BUFFERS; i++) c.shared[i] = MPI_FILE_NULL;
     c.data = malloc(LARGEST_CALL);
     if (c.data) memset(c.data, 1, LARGEST_CALL);
     int code = agree(c.data ? 0 : -ENOMEM);
