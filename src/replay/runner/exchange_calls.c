@@ -23,16 +23,15 @@ static const size_t READ_WINDOW = 4 << 20, WRITE_WINDOW = 512 << 10;
 
 static const uint64_t buffer_bytes[BUFFERS] = {256 << 10, 1 << 20, 4 << 20, 16 << 20};
 
-// Number of calls' bytes, pieces and rounds vary independently. The cheap ones come first, in case there is little
-// time.
+// Bytes, pieces and rounds vary independently, and already among the first ones, in case there is little time.
 static const struct {
     uint64_t bytes; // of all ranks
     uint64_t piece;
     unsigned buffer;
 } together[] = {
-    {256 << 10, 4 << 10, 3}, {256 << 10, 512, 3},    {1 << 20, 64 << 10, 3},  {1 << 20, 4 << 10, 0},
-    {4 << 20, 4 << 10, 3},   {4 << 20, 64 << 10, 1}, {1 << 20, 512, 1},       {4 << 20, 1 << 20, 3},
-    {4 << 20, 512, 3},       {4 << 20, 64 << 10, 0}, {16 << 20, 1 << 20, 3},  {16 << 20, 64 << 10, 2},
+    {256 << 10, 4 << 10, 3}, {4 << 20, 512, 3},      {1 << 20, 4 << 10, 0},   {4 << 20, 64 << 10, 3},
+    {4 << 20, 64 << 10, 1},  {16 << 20, 1 << 20, 3}, {256 << 10, 512, 3},     {1 << 20, 64 << 10, 3},
+    {4 << 20, 4 << 10, 3},   {1 << 20, 512, 1},      {4 << 20, 64 << 10, 0},  {16 << 20, 64 << 10, 2},
     {16 << 20, 4 << 10, 3},  {4 << 20, 512, 0},      {16 << 20, 64 << 10, 1},
 };
 static const struct {
@@ -97,18 +96,24 @@ static int make_folder(struct calls *c) {
     _exit(0);
 }
 
+static MPI_Info hints_for(const struct calls *c, uint64_t buffer) {
+    MPI_Info info;
+    char text[24];
+    MPI_Info_create(&info);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)buffer);
+    MPI_Info_set(info, "cb_buffer_size", text);
+    snprintf(text, sizeof text, "%d", c->x->nodes);
+    MPI_Info_set(info, "cb_nodes", text);
+    MPI_Info_set(info, "romio_cb_write", "enable");
+    MPI_Info_set(info, "romio_cb_read", "enable");
+    return info;
+}
+
 static int open_shared(struct calls *c) {
-    char path[PATH_MAX], text[24];
+    char path[PATH_MAX];
     name_file(c, false, path);
     for (unsigned i = 0; i < BUFFERS; i++) {
-        MPI_Info info;
-        MPI_Info_create(&info);
-        snprintf(text, sizeof text, "%llu", (unsigned long long)buffer_bytes[i]);
-        MPI_Info_set(info, "cb_buffer_size", text);
-        snprintf(text, sizeof text, "%d", c->x->nodes);
-        MPI_Info_set(info, "cb_nodes", text);
-        MPI_Info_set(info, "romio_cb_write", "enable");
-        MPI_Info_set(info, "romio_cb_read", "enable");
+        MPI_Info info = hints_for(c, buffer_bytes[i]);
         int code = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, info, &c->shared[i]);
         MPI_Info_free(&info);
         FORWARD(agree(code == MPI_SUCCESS ? 0 : -EIO));
@@ -173,11 +178,13 @@ static double time_memory(const struct calls *c, int fd, bool write, uint64_t by
 
 // --- calls of all ranks
 
-static bool set_view(MPI_File file, uint64_t bytes, uint64_t piece, int rank, int ranks) {
+// Pieces of the file in turns: these are turn[0] of turn[1].
+static bool set_view(MPI_File file, uint64_t bytes, uint64_t piece, const int turn[2]) {
     MPI_Datatype type;
-    MPI_Type_vector((int)(bytes / piece), (int)piece, (int)(piece * (uint64_t)ranks), MPI_BYTE, &type);
+    MPI_Offset first = (MPI_Offset)piece * turn[0];
+    MPI_Type_vector((int)(bytes / piece), (int)piece, (int)piece * turn[1], MPI_BYTE, &type);
     MPI_Type_commit(&type);
-    int code = MPI_File_set_view(file, (MPI_Offset)((uint64_t)rank * piece), MPI_BYTE, type, "native", MPI_INFO_NULL);
+    int code = MPI_File_set_view(file, first, MPI_BYTE, type, "native", MPI_INFO_NULL);
     MPI_Type_free(&type);
     return code == MPI_SUCCESS;
 }
@@ -193,7 +200,8 @@ static int time_together(struct calls *c, unsigned place, unsigned i, bool write
     int mine = (int)share_of(i), code = MPI_SUCCESS;
     uint64_t all = (uint64_t)mine * (uint64_t)world.size, domain = all / (uint64_t)c->x->nodes;
     exchange_step(c->x, write ? "MPI_File_write_at_all" : "MPI_File_read_at_all");
-    if (!set_view(file, (uint64_t)mine, together[i].piece, world.rank, world.size)) code = MPI_ERR_IO;
+    const int turn[] = {world.rank, world.size};
+    if (!set_view(file, (uint64_t)mine, together[i].piece, turn)) code = MPI_ERR_IO;
     double memory = 0, longest;
     if (!world.rank) memory = time_memory(c, c->shared_fd, write, domain, buffer_bytes[together[i].buffer]);
     exchange_wait();
@@ -254,7 +262,7 @@ static double time_own_memory(const struct calls *c, unsigned i, bool write) {
 static int time_alone(struct calls *c, unsigned place, unsigned i, bool write) {
     exchange_step(c->x, write ? "MPI_File_write_at" : "MPI_File_read_at");
     int bytes = (int)alone[i].bytes, code = MPI_SUCCESS;
-    if (!set_view(c->own, alone[i].bytes, alone[i].piece, 0, 2)) code = MPI_ERR_IO;
+    if (!set_view(c->own, alone[i].bytes, alone[i].piece, (const int[]){0, 2})) code = MPI_ERR_IO;
     double mine[2], all[2];
     exchange_wait();
     mine[1] = time_own_memory(c, i, write);
