@@ -132,11 +132,11 @@ static int add_sieved_reads(struct requests *r) {
     return 0;
 }
 
-// Ranks that wait for locks leave the storage to fewer at a time.
+// Ranks that wait for locks leave the storage to fewer at a time. Half of these read, and half of them write.
 static int add_sieved_writes(struct requests *r) {
     struct sieved_writes all;
     FORWARD(sieving_take_turns(&r->sieving, &all));
-    uint32_t np = (uint32_t)fmax(1, lround(all.at_once));
+    uint32_t np = (uint32_t)fmax(1, floor(all.at_once / 2));
     uint64_t size = (uint64_t)(all.written / (double)r->sieving.count);
     struct request_row row = {.write = true,
                               .size = size,
