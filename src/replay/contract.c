@@ -74,6 +74,22 @@ static const struct field result_fields[] = {
     {0},
 };
 
+// Members of the result that are lists; an empty one is NULL.
+struct list {
+    const char *key;
+    const struct field *field;
+    size_t bytes;       // of an item
+    size_t item, count; // places in the result
+};
+
+enum { LISTS = 2 };
+static const struct list result_lists[LISTS] = {
+    {"phases", phase_fields, sizeof(struct replay_phase), offsetof(struct replay_result, phase),
+     offsetof(struct replay_result, phases)},
+    {"timings", timing_fields, sizeof(struct replay_timing), offsetof(struct replay_result, timing),
+     offsetof(struct replay_result, timings)},
+};
+
 // --- writing
 
 static void write_fields(struct json_out *json, const struct field *field, const void *from) {
@@ -90,20 +106,16 @@ static void write_fields(struct json_out *json, const struct field *field, const
     }
 }
 
-static void write_list(struct json_out *json, const char *key, const struct field *field, const void *item,
-                       size_t bytes, size_t count) {
-    key_array(json, key);
+static void write_list(struct json_out *json, const struct list *list, const struct replay_result *result) {
+    const char *item = *(char *const *)((const char *)result + list->item);
+    size_t count = *(const size_t *)((const char *)result + list->count);
+    key_array(json, list->key);
     for (size_t i = 0; i < count; i++) {
         json_object(json);
-        write_fields(json, field, (const char *)item + i * bytes);
+        write_fields(json, list->field, item + i * list->bytes);
         json_close(json);
     }
     json_close(json);
-}
-
-static void write_lists(struct json_out *json, const struct replay_result *result) {
-    write_list(json, "phases", phase_fields, result->phase, sizeof *result->phase, result->phases);
-    write_list(json, "timings", timing_fields, result->timing, sizeof *result->timing, result->timings);
 }
 
 // Writes the job or the result; the other is NULL.
@@ -114,7 +126,7 @@ static int write_file(const char *path, const struct replay_job *job, const stru
     int code = json ? 0 : -ENOMEM;
     if (json) {
         json_object(json);
-        if (result) write_lists(json, result);
+        for (size_t i = 0; result && i < LISTS; i++) write_list(json, &result_lists[i], result);
         write_fields(json, job ? job_fields : result_fields, job ? (const void *)job : result);
         json_close(json);
         code = json_out_end(json);
@@ -192,29 +204,19 @@ int contract_read_job(struct replay_job *job, struct json_in *memory, const char
     return code;
 }
 
-// The caller frees *item in any case; it is NULL if the list is empty.
-static int read_list(const struct json_value *root, const char *key, const struct field *field, size_t bytes,
-                     void **item, size_t *count, struct json_in_error *error) {
-    const struct json_value *list;
-    FORWARD(json_in_need_array(root, key, &list, error));
-    size_t length = json_in_length(list);
-    *item = length ? calloc(length, bytes) : NULL;
-    RETURN_IF(length && !*item, -ENOMEM);
+static int read_list(struct replay_result *result, const struct list *list, const struct json_value *root,
+                     struct json_in_error *error) {
+    const struct json_value *value;
+    size_t *count = (size_t *)((char *)result + list->count);
+    FORWARD(json_in_need_array(root, list->key, &value, error));
+    size_t length = json_in_length(value);
+    char *item = length ? calloc(length, list->bytes) : NULL;
+    RETURN_IF(length && !item, -ENOMEM);
+    *(char **)((char *)result + list->item) = item;
     for (; *count < length; ++*count) {
-        FORWARD(read_fields(json_in_at(list, *count), field, (char *)*item + *count * bytes, error));
+        FORWARD(read_fields(json_in_at(value, *count), list->field, item + *count * list->bytes, error));
     }
     return 0;
-}
-
-static int read_lists(struct replay_result *result, const struct json_value *root, struct json_in_error *error) {
-    void *phase = NULL, *timing = NULL;
-    int code = read_list(root, "phases", phase_fields, sizeof *result->phase, &phase, &result->phases, error);
-    if (!code)
-        code = read_list(root, "timings", timing_fields, sizeof *result->timing, &timing, &result->timings, error);
-    result->phase = phase;
-    result->timing = timing;
-    for (size_t i = 0; i < result->phases; i++) result->total += result->phase[i].time;
-    return code;
 }
 
 int contract_read_result(struct replay_result *result, const char *path, struct json_in_error *error) {
@@ -222,7 +224,8 @@ int contract_read_result(struct replay_result *result, const char *path, struct 
     *result = (struct replay_result){0};
     FORWARD(json_in_read(&json, path, error));
     int code = read_fields(json.root, result_fields, result, error);
-    if (!code) code = read_lists(result, json.root, error);
+    for (size_t i = 0; i < LISTS && !code; i++) code = read_list(result, &result_lists[i], json.root, error);
+    for (size_t i = 0; i < result->phases; i++) result->total += result->phase[i].time;
     json_in_free(&json);
     return code;
 }

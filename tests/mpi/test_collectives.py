@@ -139,6 +139,10 @@ class CollectivesTest(job_case.JobTest):
         for ranks in 4, 16:
             self.check_program(ranks, 'ior', '--block', '65536', '--transfer', '16384', '--collective')
 
+    def test_checkpoints(self):
+        """Checkpoints in files of their own, whose arrays each rank has a block of."""
+        self.check_program(4, 's3d', '--edge', '8', '--checkpoints', '2')
+
     def test_two_jobs(self):
         """Ranks of two jobs have the same numbers: operations and late ranks are told apart. A dump of one rank, or of
         few calls, says the same of each call as a dump of all."""
