@@ -40,8 +40,8 @@ WAYS = ('collective', 'independent')
 HINTS = {'collective': 'romio_cb_write enable\nromio_cb_read enable\n',
          'independent': 'romio_cb_write disable\nromio_cb_read disable\n'}
 GOOD, NOISE_TIMES = 0.1, 2
-# The kernel shares the processors between sessions, and each rank has its own: as root they come before other sessions.
-FIRST = '#!/bin/sh\n{ echo -20 > /proc/self/autogroup; } 2> /dev/null\nexec "$@"\n'
+# Each rank has a processor, and the kernel shares these between sessions: as root the ranks' come before others.
+FIRST = '#!/bin/sh\n{ echo -20 > /proc/self/autogroup; } 2> /dev/null\nexec taskset -c $((PMI_RANK % $(nproc))) "$@"\n'
 
 
 class Device:
