@@ -25,21 +25,23 @@ import common
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tests', 'hosts'))
 
 DEVICES = {
-    'hdd': ['--read-bw', '75M', '--write-bw', '70M', '--latency', '200us', '--seek-latency', '4ms'],
-    'ssd': ['--read-bw', '250M', '--write-bw', '225M', '--latency', '100us'],
-    'nvm': ['--read-bw', '600M', '--write-bw', '500M'],
+    'hdd': ['--read-bw', '40M', '--write-bw', '35M', '--latency', '200us', '--seek-latency', '4ms'],
+    'ssd': ['--read-bw', '100M', '--write-bw', '90M', '--latency', '100us'],
+    'nvm': ['--read-bw', '200M', '--write-bw', '180M'],
 }
 LAYOUTS = {'2': (1, 2), '4': (1, 4), '1+1': (2, 2), '2+2': (2, 4)}  # nodes, processes; nodes are network namespaces
 # The program, its options when it is collective and when it is independent, and the variant that is like the latter.
 PATTERNS = {
-    'contiguous': ('ior', '--segments 1 --block 4M --transfer 512k --collective', '', 'independent'),
-    'strided': ('ior', '--segments 48 --block 512k --transfer 512k --collective', '', 'independent'),
+    'contiguous': ('ior', '--segments 5 --block 2M --transfer 512k --collective', '', 'independent'),
+    'strided': ('ior', '--segments 24 --block 1M --transfer 1M --collective', '', 'independent'),
     'nested': ('s3d', '--edge 48 --checkpoints 1 --mode collective', '--mode sieving', 'independent,sieving=on'),
 }
 WAYS = ('collective', 'independent')
 HINTS = {'collective': 'romio_cb_write enable\nromio_cb_read enable\n',
          'independent': 'romio_cb_write disable\nromio_cb_read disable\n'}
 GOOD, NOISE_TIMES = 0.1, 2
+# Each rank has a processor, and the kernel shares these between sessions: as root the ranks' come before others.
+FIRST = '#!/bin/sh\n{ echo -20 > /proc/self/autogroup; } 2> /dev/null\nexec taskset -c $((PMI_RANK % $(nproc))) "$@"\n'
 
 
 class Device:
@@ -76,6 +78,11 @@ class Layout:
             self.room = hosts_case.Room(where, names)
             self.launcher = [word.format(agent=where + '/agent', hosts=','.join(names)) for word in hosts_case.LAUNCHERS['mpich']]
             self.launcher += ['-ppn', str(self.processes // self.nodes), '-n', '{np}']
+        first = os.path.join(self.folder, 'first')
+        with open(first, 'w', encoding='utf-8') as file:
+            file.write(FIRST)
+        os.chmod(first, 0o755)
+        self.launcher.append(first)
         return self
 
     def __exit__(self, *_):

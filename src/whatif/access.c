@@ -66,8 +66,9 @@ static int follow_file(struct walking *w, const struct model_step *step) {
 
 // --- transfers
 
+// A few long pauses, while the machine did something else, must not become many.
 static double think_of(const struct model_pause *pause) {
-    return pause && pause->count ? (double)pause->total_ns / (double)pause->count / 1e9 : 0;
+    return pause && pause->count ? (double)pause->quantile_ns[2] / 1e9 : 0;
 }
 
 static int next_number(struct walking *w, const struct model_step *step, uint32_t *number) {

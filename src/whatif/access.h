@@ -21,7 +21,7 @@ struct access {
     bool nonblocking;
     uint64_t position;
     uint64_t bytes;
-    double think; // seconds before it: mean of its kind
+    double think; // seconds before it: median of its kind
     struct datatype_tiling view;
     const struct model_hints *hints; // that its file was opened with; or NULL
 };

@@ -132,18 +132,13 @@ static int add_sieved_reads(struct requests *r) {
     return 0;
 }
 
-// Ranks that wait for locks leave the storage to fewer at a time.
+// Ranks that wait for locks leave the storage to few at a time: one reads, another one may write.
 static int add_sieved_writes(struct requests *r) {
     struct sieved_writes all;
     FORWARD(sieving_take_turns(&r->sieving, &all));
-    uint32_t np = (uint32_t)fmax(1, lround(all.at_once));
     uint64_t size = (uint64_t)(all.written / (double)r->sieving.count);
-    struct request_row row = {.write = true,
-                              .size = size,
-                              .mode = MODE_STRIDED,
-                              .np = np,
-                              .shared = np > 1,
-                              .count = (double)r->sieving.count / all.at_once};
+    struct request_row row = {
+        .write = true, .size = size, .mode = MODE_STRIDED, .np = 1, .count = (double)r->sieving.count / all.at_once};
     FORWARD(counts_add(r->counts, row));
     row.write = false;
     row.count *= all.read / all.written;

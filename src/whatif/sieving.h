@@ -20,9 +20,9 @@ struct sieving {
 // What all writers together do.
 struct sieved_writes {
     double written, read; // bytes; what lies behind the end of the file is not read
-    double at_once;       // mean number of ranks that have a window: their number unless they wait for locks
+    double at_once;       // bytes in a unit of time: at most 2, as many as the ranks read and write at the same time
 };
 
-// The ranks go through their windows at the same time. A window takes as long as its bytes, read and written. A file
-// is empty at first.
+// The ranks go through their windows at the same time. A byte takes one unit of time, be it read or written. A file is
+// empty at first.
 int sieving_take_turns(const struct sieving *sieving, struct sieved_writes *result);

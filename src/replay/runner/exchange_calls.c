@@ -16,7 +16,14 @@
 #include "replay/runner/exchange.h"
 #include "replay/runner/world.h"
 
-enum { LARGEST_CALL = 16 << 20, LARGEST_ALONE = 256 << 10, IN_A_ROW = 3, BUFFERS = 4, TOGETHER_LEAST = 6 };
+enum {
+    LARGEST_CALL = 16 << 20,
+    LARGEST_ALONE = 256 << 10,
+    OTHER_BYTES = 32 << 20,
+    IN_A_ROW = 3,
+    BUFFERS = 4,
+    TOGETHER_LEAST = 6
+};
 static const double ALONE_SHARE = 0.2, FIRST_SHARE = 0.4; // of the time that is left
 // At most at a time for an independent call with a view.
 static const size_t READ_WINDOW = 4 << 20, WRITE_WINDOW = 512 << 10;
@@ -47,7 +54,8 @@ struct calls {
     int guard;
     MPI_File shared[BUFFERS], own;
     int shared_fd, own_fd;
-    char *data; // LARGEST_CALL bytes
+    char *data;  // LARGEST_CALL bytes
+    char *other; // OTHER_BYTES
 };
 
 // --- files
@@ -159,6 +167,7 @@ static void close_files(struct calls *c) {
     if (c->own_fd >= 0) close(c->own_fd);
     if (c->guard >= 0) close(c->guard); // it removes the folder
     free(c->data);
+    free(c->other);
 }
 
 // --- what memory costs
@@ -195,6 +204,24 @@ static uint64_t share_of(unsigned i) {
     return together[i].bytes / row * together[i].piece;
 }
 
+// Programs work between their calls, and storage takes its time: by then the caches of the processors have other data,
+// and the program's own as it has just made it.
+static void use_caches(const struct calls *c, size_t bytes) {
+    for (size_t i = 0; i < OTHER_BYTES; i += 64) c->other[i]++;
+    memset(c->data, c->other[0], bytes);
+}
+
+static double time_call(const struct calls *c, MPI_File file, bool write, int bytes, int *code) {
+    use_caches(c, (size_t)bytes);
+    exchange_wait();
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = clock_seconds();
+    int one = write ? MPI_File_write_at_all(file, 0, c->data, bytes, MPI_BYTE, MPI_STATUS_IGNORE)
+                    : MPI_File_read_at_all(file, 0, c->data, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    if (one != MPI_SUCCESS) *code = one;
+    return clock_seconds() - start;
+}
+
 static int time_together(struct calls *c, unsigned place, unsigned i, bool write) {
     MPI_File file = c->shared[together[i].buffer];
     int mine = (int)share_of(i), code = MPI_SUCCESS;
@@ -202,17 +229,9 @@ static int time_together(struct calls *c, unsigned place, unsigned i, bool write
     exchange_step(c->x, write ? "MPI_File_write_at_all" : "MPI_File_read_at_all");
     const int turn[] = {world.rank, world.size};
     if (!set_view(file, (uint64_t)mine, together[i].piece, turn)) code = MPI_ERR_IO;
-    double memory = 0, longest;
+    double memory = 0, seconds = 0, longest;
     if (!world.rank) memory = time_memory(c, c->shared_fd, write, domain, buffer_bytes[together[i].buffer]);
-    exchange_wait();
-    MPI_Barrier(MPI_COMM_WORLD);
-    double start = clock_seconds();
-    for (unsigned k = 0; k < IN_A_ROW; k++) {
-        int one = write ? MPI_File_write_at_all(file, 0, c->data, mine, MPI_BYTE, MPI_STATUS_IGNORE)
-                        : MPI_File_read_at_all(file, 0, c->data, mine, MPI_BYTE, MPI_STATUS_IGNORE);
-        if (one != MPI_SUCCESS) code = one;
-    }
-    double seconds = (clock_seconds() - start) / IN_A_ROW;
+    for (unsigned k = 0; k < IN_A_ROW; k++) seconds += time_call(c, file, write, mine, &code) / IN_A_ROW;
     MPI_Allreduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     exchange_note(c->x, place, longest, memory);
     return agree(code == MPI_SUCCESS ? 0 : -EIO);
@@ -301,8 +320,9 @@ int exchange_calls(struct exchange *x, double until) {
     struct calls c = {.x = x, .guard = -1, .own = MPI_FILE_NULL, .shared_fd = -1, .own_fd = -1};
     for (unsigned i = 0; i < BUFFERS; i++) c.shared[i] = MPI_FILE_NULL;
     c.data = malloc(LARGEST_CALL);
+    c.other = calloc(1, OTHER_BYTES);
     if (c.data) memset(c.data, 1, LARGEST_CALL);
-    int code = agree(c.data ? 0 : -ENOMEM);
+    int code = agree(c.data && c.other ? 0 : -ENOMEM);
     if (!code) code = open_files(&c);
     double now = clock_seconds();
     if (!code) code = time_all_alone(&c, now + (until - now) * ALONE_SHARE);
