@@ -266,19 +266,11 @@ static int change_sizes(const struct accesses *from, const struct variant *varia
     return 0;
 }
 
-// A rank's bytes lie one after the other in its own file, in the order in which it moves them.
+// The same bytes at the same places, in a file of each rank for each that they share.
 static int own_files(struct accesses *to) {
-    uint64_t end[2] = {0};
-    for (size_t i = 0; i < to->count; i++) {
-        struct access *access = &to->item[i];
-        if (!i || access->rank != to->item[i - 1].rank) end[0] = end[1] = 0;
-        access->view = (struct datatype_tiling){0};
-        access->set = 0;
-        access->member = access->rank;
-        access->position = end[access->write];
-        access->number = 0;
-        end[access->write] += access->bytes;
-    }
+    uint32_t ranks = 0;
+    for (size_t i = 0; i < to->count; i++) ranks = to->item[i].rank >= ranks ? to->item[i].rank + 1 : ranks;
+    for (size_t i = 0; i < to->count; i++) to->item[i].member = to->item[i].member * ranks + to->item[i].rank;
     return 0;
 }
 

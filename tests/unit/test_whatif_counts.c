@@ -120,7 +120,7 @@ static void test_requests(void **state) {
     counts_free(&counts);
     counts = count(make(true, false, true, 256 * KIB), (struct variant){.own_files = true});
     assert_false(counts.row->shared);
-    assert_int_equal(counts.row->mode, MODE_SEQUENTIAL);
+    assert_int_equal(counts.row->mode, MODE_STRIDED); // the places in the file stay
     counts_free(&counts);
 }
 
