@@ -84,6 +84,12 @@ static bool ends_transfers(const struct op_kind *kind) {
     return kind->class == CLASS_CLOSE || (kind->layer == LAYER_MPIIO && kind->collective && !op_kind_moves(kind));
 }
 
+// OMPIO refuses a sync on a rank that has a nonblocking transfer of any file, while the other ranks wait for it there.
+// Where the program's sync went well, all had ended by then, whether it had asked or not.
+static bool ends_all(const struct op_kind *kind) {
+    return kind->layer == LAYER_MPIIO && kind->class == CLASS_SYNC && !kind->error;
+}
+
 static int run_operation(struct replay_thread *thread, const struct model_step *step) {
     struct runner *runner = thread->runner;
     const struct op_kind *kind = step->kind;
@@ -92,7 +98,7 @@ static int run_operation(struct replay_thread *thread, const struct model_step *
         kind->set == OP_NO_SET ? NULL : files_get(runner, kind->set, (uint32_t)step->op->at[AT_MEMBER]);
     if (kind->set != OP_NO_SET && !file) return -ENOMEM;
     if (transfers && !file) return 0;
-    transfers_complete(thread, ends_transfers(kind) ? file : NULL, false);
+    transfers_complete(thread, ends_transfers(kind) ? file : NULL, ends_all(kind));
     const struct replay_backend *backend = backend_of(runner, kind);
     if (backend->prepare) backend->prepare(runner, step);
     if (transfers && !posix_copies(thread, step)) {
