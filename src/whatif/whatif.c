@@ -370,7 +370,7 @@ int whatif(struct model *model, const char *name, const struct whatif_settings *
            struct problem *problem) {
     struct asking a = {.settings = settings, .problem = problem, .model = model, .result = result};
     *result = (struct whatif){0};
-    FORWARD(replay_check_model(model, name, "what-if", problem));
+    FORWARD(replay_check_model(model, name, "compare", problem));
     result->program = replay_main_program(model);
     result->np = settings->np ? settings->np : model->program[result->program].np;
     int code = 0;
