@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/terminal.h"
+#include "base/utf8.h"
 
 // Halves are rounded up, as on the page: printf makes 1.2 of 1.25 and 1.8 of 1.75.
 struct human human_bytes(uint64_t bytes) {
@@ -77,20 +78,24 @@ struct human human_count(uint64_t count, const char *noun) {
     return words;
 }
 
-// Control characters are also U+0080 to U+009F, which terminals obey like escapes, and these bytes alone.
-static bool is_high_control(const unsigned char *text, size_t at, size_t len) {
-    if (text[at] == 0xc2) return at + 1 < len && text[at + 1] >= 0x80 && text[at + 1] < 0xa0;
-    if (text[at] < 0x80 || text[at] >= 0xa0) return false;
-    size_t lead = at;
-    while (lead > 0 && at - lead < 3 && (text[lead] & 0xc0) == 0x80) lead--;
-    size_t needed = text[lead] >= 0xf0 ? 3 : text[lead] >= 0xe0 ? 2 : text[lead] > 0xc2 ? 1 : 0;
-    return at - lead > needed || at == lead;
+// A terminal obeys U+0080 to U+009F like escapes; the others let text show in another order than it has.
+static bool is_control(const unsigned char *character, size_t len) {
+    if (len == 2)
+        return (character[0] == 0xc2 && character[1] < 0xa0) || (character[0] == 0xd8 && character[1] == 0x9c);
+    if (len != 3 || character[0] != 0xe2) return false;
+    unsigned char last = character[2];
+    if (character[1] == 0x80) return last == 0x8e || last == 0x8f || (last >= 0xaa && last <= 0xae);
+    return character[1] == 0x81 && last >= 0xa6 && last <= 0xa9;
 }
 
 size_t human_plain(const char *text, size_t len) {
     const unsigned char *byte = (const unsigned char *)text;
     size_t plain = 0;
-    while (plain < len && byte[plain] >= 0x20 && byte[plain] != 0x7f && !is_high_control(byte, plain, len)) plain++;
+    while (plain < len) {
+        size_t step = byte[plain] < 0x80 ? 1 : utf8_sequence(byte + plain, byte + len);
+        if (!step || byte[plain] < 0x20 || byte[plain] == 0x7f || is_control(byte + plain, step)) break;
+        plain += step;
+    }
     return plain;
 }
 

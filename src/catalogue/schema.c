@@ -28,7 +28,7 @@ const struct schema_measure schema_measures[] = {
     {"files_shared", "files_shared"},
     {"calls", "calls"},
     {"findings", "findings"},
-    {"stake_ns", "stake_ns"},
+    {"stake_ns", "CASE WHEN stake_ns > 0 THEN stake_ns ELSE 0 END"},
     {"mpi", "is_mpi"},
     {"collective", "is_collective"},
     {"collective_bytes", "is_collective * bytes"},

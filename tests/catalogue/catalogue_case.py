@@ -39,11 +39,11 @@ class CatalogueCase(harness.CommandLineTest):
         if b'without SQLite' in harness.ioseer('index', '--db', self.path('try.db'), self.tree).stderr:
             self.skipTest('ioseer was built without SQLite (libsqlite3-dev)')
 
-    def make_log(self, name, writes=20):
+    def make_log(self, name, writes=20, options=()):
         """A log of a small program, below the tree."""
         path = os.path.join(self.tree, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        done = harness.ioseer('record', '-q', '--force', '-o', path, '--', sys.executable, '-I', '-S', '-c', PROGRAM, str(writes),
+        done = harness.ioseer('record', '-q', '--force', '-o', path, *options, '--', sys.executable, '-I', '-S', '-c', PROGRAM, str(writes),
                               cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         return path

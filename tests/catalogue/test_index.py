@@ -8,6 +8,15 @@ from catalogue_case import CatalogueCase, harness, unittest
 
 
 class Index(CatalogueCase):
+    def test_without_a_trace_findings_are_unknown(self):
+        with_trace = self.make_log('with.ioseer')
+        without = self.make_log('without.ioseer', options=('--trace-file', '/none'))
+        self.index()
+        stake = {job['log']: job['stake_seconds'] for job in self.jobs('--sort', 'findings')}
+        self.assertIsNone(stake.pop(without))
+        self.assertGreaterEqual(stake.pop(with_trace), 0)
+        self.assertGreaterEqual(self.ask('--statistics')['statistics']['stake_seconds'], 0)
+
     def check_numbers(self, log):
         """A job in the catalogue and what other verbs say of its log."""
         job, = [job for job in self.jobs() if job['log'] == log]

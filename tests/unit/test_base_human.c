@@ -66,12 +66,32 @@ static void paragraphs(void **state) {
     free(text);
 }
 
+static void name_is(const char *name, const char *wanted) {
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    human_print_name(out, name);
+    fclose(out);
+    assert_string_equal(text, wanted);
+    free(text);
+}
+
+static void names(void **state) {
+    (void)state;
+    name_is("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xc2\xa0", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xc2\xa0");
+    name_is("a\n\t\x1b[31m\x7f", "a\\n\\t\\x1b[31m\\x7f");
+    name_is("\xc2\x9b"
+            "1m \x9b \xff",
+            "\\xc2\\x9b1m \\x9b \\xff");
+    name_is("exe.\xe2\x80\xaegpj", "exe.\\xe2\\x80\\xaegpj"); // shown as exe.jpg
+    name_is("\xe2\x81\xa6 \xd8\x9c \xe2\x80\x8f", "\\xe2\\x81\\xa6 \\xd8\\x9c \\xe2\\x80\\x8f");
+    name_is("\xe2\x80\x93 \xe2\x81\xaa \xd8\xa7 \xe2\x82", "\xe2\x80\x93 \xe2\x81\xaa \xd8\xa7 \\xe2\\x82");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(times),
-        cmocka_unit_test(percentages),
-        cmocka_unit_test(paragraphs),
+        cmocka_unit_test(sizes),      cmocka_unit_test(times), cmocka_unit_test(percentages),
+        cmocka_unit_test(paragraphs), cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
