@@ -253,7 +253,7 @@ static int copy_all(struct copying *copying) {
     const struct store_value next_log = store_of_integer(next);
     FORWARD(store_run(copying->to, "UPDATE catalogue SET next_log = $1", &next_log, 1, copying->problem));
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) FORWARD(copy_table(copying, &tables[i]));
-    return schema_fill_traits(copying->to, copying->problem);
+    return schema_fill_cells(copying->to, copying->problem);
 }
 
 // Both in one transaction: what is read is of one moment, what is written is there when it is whole.

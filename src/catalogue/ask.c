@@ -13,6 +13,7 @@
 #include "base/scoped.h"
 #include "catalogue/ask_statement.h"
 #include "catalogue/names.h"
+#include "catalogue/sets.h"
 
 const char *const ask_by_names[ASK_BYS] = {"user", "program", "month", "day", "fs", "file", "finding", "layer", "size"};
 const char *const ask_sort_names[ASK_SORTS] = {
@@ -53,6 +54,7 @@ static int note_name(void *context, const struct store_value *value, size_t coun
     name_get(name.name);
     bool is_hidden = finding->only && strcmp(finding->only, name.name) != 0;
     if (!is_hidden && is_meant(finding->pattern, name.name)) return array_push(names->name, names->count, name);
+    names->is_all = false;
     free(name.name);
     return 0;
 }
@@ -67,7 +69,7 @@ static int find_names(struct catalogue *catalogue, const char *table, const char
     SCOPED_FREE char *text = NULL;
     struct finding_names finding = *wanted;
     struct ask_names *names = wanted->names;
-    *names = (struct ask_names){.is_asked = true};
+    *names = (struct ask_names){.is_asked = true, .is_all = true};
     if (asprintf(&text, "SELECT n.id, n.name FROM (SELECT DISTINCT %s AS id FROM %s) d JOIN names n ON n.id = d.id",
                  column, table) < 0)
         return -ENOMEM;
@@ -87,6 +89,17 @@ void ask_names_free(struct ask_names *names) {
     *names = (struct ask_names){0};
 }
 
+static int find_sets(struct catalogue *catalogue, struct ask_found *found, struct problem *problem) {
+    SCOPED(sets_free) struct sets sets = {0};
+    FORWARD(sets_load(&sets, catalogue->store, problem));
+    for (size_t i = 0; i < sets.count; i++) {
+        size_t k = 0;
+        while (k < found->system.count && !sets_has(&sets.row[i], found->system.name[k].id)) k++;
+        if (k < found->system.count) FORWARD(array_push(found->sets.id, found->sets.count, sets.row[i].id));
+    }
+    return 0;
+}
+
 int ask_find(struct catalogue *catalogue, const struct ask_filter *filter, struct ask_found *found,
              struct problem *problem) {
     const struct {
@@ -101,7 +114,7 @@ int ask_find(struct catalogue *catalogue, const struct ask_filter *filter, struc
         const struct finding_names wanted = {rows[i].names, rows[i].pattern, rows[i].only};
         if (rows[i].pattern) FORWARD(find_names(catalogue, rows[i].table, rows[i].column, &wanted, problem));
     }
-    return 0;
+    return filter->system ? find_sets(catalogue, found, problem) : 0;
 }
 
 void ask_found_free(struct ask_found *found) {
@@ -109,6 +122,7 @@ void ask_found_free(struct ask_found *found) {
     ask_names_free(&found->program);
     ask_names_free(&found->system);
     ask_names_free(&found->finding);
+    free(found->sets.id);
 }
 
 // --- statements

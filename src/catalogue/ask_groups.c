@@ -139,28 +139,25 @@ static bool has_unsummed(const struct grouping *grouping, const struct ask_found
     return unsummed(found, PART_SYSTEM, grouping->kind) || unsummed(found, PART_FINDING, grouping->kind);
 }
 
-// The file system or finding by which the jobs of the filter are added up. Of parts of jobs there are no such sums by
-// user and program. 0: none.
-static int64_t trait_of(const struct grouping *grouping, const struct ask_found *found) {
-    const struct ask_names *system = unsummed(found, PART_SYSTEM, grouping->kind);
-    const struct ask_names *finding = unsummed(found, PART_FINDING, grouping->kind);
-    const struct ask_names *names = system ? system : finding;
+// Whether the jobs of the filter are whole cells (schema.h), and of which findings. Parts of jobs are not added up by
+// cell, user and program.
+static bool has_cells(const struct grouping *grouping, const struct ask_found *found, int64_t *finding) {
+    const struct ask_names *names = unsummed(found, PART_FINDING, grouping->kind);
     bool by_name = found->user.is_asked || found->program.is_asked;
-    if (grouping->period || !names || (system && finding) || (grouping->kind >= 0 && by_name)) return 0;
-    return names->count == 1 ? names->name[0].id : 0;
-}
-
-// Days are added up for all jobs together.
-static bool has_days(const struct grouping *grouping, const struct ask_filter *filter, const struct ask_found *found) {
-    bool is_part = found->user.is_asked || found->program.is_asked || has_unsummed(grouping, found);
-    return grouping->period && !is_part && !filter->has_since && !filter->has_until;
+    *finding = !names              ? CELL_ALL_JOBS
+               : names->is_all     ? CELL_ANY_FINDING
+               : names->count == 1 ? names->name[0].id
+                                   : CELL_NO_JOBS;
+    bool is_whole = !names || names->is_all || names->count <= 1;
+    return is_whole && !(by_name && (grouping->kind >= 0 || grouping->period));
 }
 
 static struct ask_months months_of(const struct grouping *grouping, const struct ask_filter *filter,
                                    const struct ask_found *found) {
-    bool has_sums = !has_unsummed(grouping, found) || trait_of(grouping, found);
-    if (has_days(grouping, filter, found)) return (struct ask_months){.last = INT64_MAX};
-    if (!grouping->period && has_sums) return ask_split(filter);
+    int64_t finding;
+    bool has_sums = has_cells(grouping, found, &finding) || (!grouping->period && !has_unsummed(grouping, found));
+    if (has_sums && !grouping->period) return ask_split(filter);
+    if (has_sums && !filter->has_since && !filter->has_until) return (struct ask_months){.last = INT64_MAX};
     const struct ask_range all = {filter->has_since ? filter->since_ns : 0,
                                   filter->has_until ? filter->until_ns : INT64_MAX};
     return (struct ask_months){.first = 1, .last = 0, .part = {all}, .parts = 1};
@@ -172,7 +169,7 @@ static void put_sum(struct ask_statement *statement, const char *prefix, const c
 
 // What the rows of a group add up to: of whole months from the sums, of others from the jobs.
 static void put_branch(struct ask_statement *statement, const struct grouping *grouping, bool from_sums,
-                       int64_t trait) {
+                       bool from_cells) {
     const struct part_table *table = grouping->kind < 0 ? NULL : &part_tables[grouping->kind];
     bool is_name = table && grouping->key && !strcmp(grouping->key, "name_id");
     const char *prefix = from_sums ? "" : is_name ? "q." : "j.";
@@ -188,7 +185,7 @@ static void put_branch(struct ask_statement *statement, const struct grouping *g
     for (const struct schema_measure *measure = schema_measures; !table && measure->name; measure++)
         put_sum(statement, "", from_sums ? measure->name : measure->expression, measure->name);
     if (from_sums)
-        fprintf(statement->out, " FROM %s%s", trait ? "trait_" : "",
+        fprintf(statement->out, " FROM %s%s", from_cells && !grouping->period ? "cell_" : "",
                 table              ? table->sums
                 : grouping->period ? "day_sums"
                                    : "sums");
@@ -203,22 +200,32 @@ static void end_branch(struct ask_statement *statement, const struct grouping *g
         fprintf(statement->out, " GROUP BY %s%s", prefix, grouping->key);
 }
 
+static void put_cell(struct ask_statement *statement, const struct grouping *grouping, const struct ask_found *found,
+                     int64_t finding) {
+    fprintf(statement->out, " AND finding_id = %" PRId64, finding);
+    if (!unsummed(found, PART_SYSTEM, grouping->kind)) return;
+    fputs(" AND set_id IN (-1", statement->out);
+    for (size_t i = 0; i < found->sets.count; i++) fprintf(statement->out, ", %" PRId64, found->sets.id[i]);
+    fputc(')', statement->out);
+}
+
 // Each branch is added up by itself: names are looked up for groups, not for rows.
 static void put_source(struct ask_statement *statement, const struct grouping *grouping, const struct ask *ask,
                        const struct ask_found *found) {
     const struct ask_months months = months_of(grouping, &ask->filter, found);
-    int64_t trait = trait_of(grouping, found);
-    bool has_rest = has_unsummed(grouping, found), narrow = trait || is_narrow(&ask->filter, found);
+    int64_t finding;
+    bool has_rest = has_unsummed(grouping, found), has_sums = has_cells(grouping, found, &finding);
+    bool from_cells = has_sums && (has_rest || grouping->period), narrow = has_sums || is_narrow(&ask->filter, found);
     fputc('(', statement->out);
-    put_branch(statement, grouping, true, trait);
+    put_branch(statement, grouping, true, from_cells);
     fprintf(statement->out, " WHERE %s >= %" PRId64 " AND %s <= %" PRId64, grouping->period ? "day" : "month",
             months.first, grouping->period ? "day" : "month", months.last);
-    if (trait) fprintf(statement->out, " AND trait_id = %" PRId64, trait);
+    if (from_cells) put_cell(statement, grouping, found, finding);
     if (!grouping->period) put_filter(statement, grouping, found, "", "");
     end_branch(statement, grouping, "");
     for (size_t i = 0; i < months.parts; i++) {
         fputs(" UNION ALL ", statement->out);
-        put_branch(statement, grouping, false, 0);
+        put_branch(statement, grouping, false, false);
         fprintf(statement->out, " WHERE j.start_ns >= %" PRId64 " AND j.start_ns < %" PRId64, months.part[i].from_ns,
                 months.part[i].until_ns);
         put_filter(statement, grouping, found, has_rest && narrow ? "j." : "+j.", "+q.");

@@ -19,6 +19,7 @@ struct ask_statement {
 // Numbers of names that a pattern stands for.
 struct ask_names {
     bool is_asked; // false: all
+    bool is_all;   // no name of this kind is missing
     struct ask_name {
         int64_t id;
         char *name;
@@ -29,6 +30,10 @@ struct ask_names {
 // What a filter stands for in this catalogue.
 struct ask_found {
     struct ask_names user, program, system, finding;
+    struct ask_sets {
+        int64_t *id;
+        size_t count;
+    } sets; // of file systems, with one that is asked for
 };
 
 int ask_find(struct catalogue *catalogue, const struct ask_filter *filter, struct ask_found *found,

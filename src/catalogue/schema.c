@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/scoped.h"
 #include "catalogue/job.h"
+#include "catalogue/sets.h"
 #include "catalogue/write.h"
 
 #define COUNT_IF(condition) "CASE WHEN " condition " THEN 1 ELSE 0 END"
@@ -144,30 +145,37 @@ static int make_first(struct store *store, struct problem *problem) {
     return make_sums(store, problem);
 }
 
-// --- version 2: sums by file system, finding and day
+// --- version 2: sums by set of file systems, finding and day
 
 static int note_number(void *context, const struct store_value *value, size_t count) {
     if (count) *(int64_t *)context = store_integer(&value[0]);
     return 0;
 }
 
-static int make_trait_tables(struct store *store, struct problem *problem) {
+static int make_cell_tables(struct store *store, struct problem *problem) {
     const char *clustered = store->operations->clustered;
     char measures[4096] = "";
     for (size_t i = 0, len = 0; schema_measures[i].name; i++)
         len += (size_t)snprintf(measures + len, sizeof measures - len, "%s DOUBLE PRECISION NOT NULL, ",
                                 schema_measures[i].name);
-    RUN("CREATE TABLE trait_sums (trait_id INTEGER NOT NULL, month INTEGER NOT NULL, user_id INTEGER NOT NULL, "
-        "program_id INTEGER NOT NULL, %sPRIMARY KEY (trait_id, month, user_id, program_id))%s",
+    RUN("CREATE TABLE system_sets (id INTEGER PRIMARY KEY, members TEXT NOT NULL)");
+    RUN("CREATE TABLE job_sets (job_id INTEGER PRIMARY KEY, set_id INTEGER NOT NULL)");
+    RUN("CREATE TABLE cell_sums (finding_id INTEGER NOT NULL, set_id INTEGER NOT NULL, month INTEGER NOT NULL, user_id "
+        "INTEGER NOT NULL, program_id INTEGER NOT NULL, %sPRIMARY KEY (finding_id, set_id, month, user_id, "
+        "program_id))%s",
         measures, clustered);
-    RUN("CREATE TABLE day_sums (day INTEGER NOT NULL, %sPRIMARY KEY (day))%s", measures, clustered);
+    RUN("CREATE TABLE day_sums (finding_id INTEGER NOT NULL, set_id INTEGER NOT NULL, day INTEGER NOT NULL, %sPRIMARY "
+        "KEY "
+        "(finding_id, set_id, day))%s",
+        measures, clustered);
     for (size_t kind = 0; kind < PART_KINDS; kind++) {
         const struct part_table *table = &part_tables[kind];
         char sums[512] = "";
         for (size_t i = 0, len = 0; i < table->summed; i++)
             len += (size_t)snprintf(sums + len, sizeof sums - len, "%s DOUBLE PRECISION NOT NULL, ", table->column[i]);
-        RUN("CREATE TABLE trait_%s (trait_id INTEGER NOT NULL, month INTEGER NOT NULL, name_id INTEGER NOT NULL, jobs "
-            "DOUBLE PRECISION NOT NULL, %sPRIMARY KEY (trait_id, month, name_id))%s",
+        RUN("CREATE TABLE cell_%s (finding_id INTEGER NOT NULL, set_id INTEGER NOT NULL, month INTEGER NOT NULL, "
+            "name_id "
+            "INTEGER NOT NULL, jobs DOUBLE PRECISION NOT NULL, %sPRIMARY KEY (finding_id, set_id, month, name_id))%s",
             table->sums, sums, clustered);
     }
     return 0;
@@ -180,27 +188,28 @@ static int run_text(struct store *store, char *text, const struct store_value ra
 }
 
 // In steps, so that memory does not grow with the number of jobs.
-int schema_fill_traits(struct store *store, struct problem *problem) {
+int schema_fill_cells(struct store *store, struct problem *problem) {
     enum { STEP = 10000 };
     int64_t last = 0;
     FORWARD(store_ask(store, &store_statement("SELECT COALESCE(MAX(id), 0) FROM jobs", NULL, 0), note_number, &last,
                       problem));
+    FORWARD(sets_of_all_jobs(store, last, problem));
     for (int64_t at = 0; at <= last; at += STEP) {
         const struct store_value range[] = {store_of_integer(at), store_of_integer(at + STEP)};
         for (int kind = -1; kind < PART_KINDS; kind++)
-            FORWARD(run_text(store, sums_trait_statement(kind, 0), range, problem));
+            FORWARD(run_text(store, sums_cell_statement(kind, 0), range, problem));
         FORWARD(run_text(store, sums_day_statement(0), range, problem));
     }
     return 0;
 }
 
-static int make_traits(struct store *store, struct problem *problem) {
-    FORWARD(make_trait_tables(store, problem));
-    return schema_fill_traits(store, problem);
+static int make_cells(struct store *store, struct problem *problem) {
+    FORWARD(make_cell_tables(store, problem));
+    return schema_fill_cells(store, problem);
 }
 
 // Version n is what the first n steps make. Steps are never changed, only added.
-static schema_step *const steps[] = {make_first, make_traits};
+static schema_step *const steps[] = {make_first, make_cells};
 
 // --- the version
 

@@ -14,8 +14,14 @@ int schema_open(struct store *store, enum store_access access, struct problem *p
 int schema_open_steps(struct store *store, enum store_access access, schema_step *const *step, int64_t steps,
                       struct problem *problem);
 
-// Adds up all jobs by trait and by day, into empty tables.
-int schema_fill_traits(struct store *store, struct problem *problem);
+// Jobs that a filter by file system or finding passes are added up by cells: by the set of the job's file systems
+// (sets.h), and by finding: a name, or one of these.
+#define CELL_ALL_JOBS INT64_C(0)
+#define CELL_ANY_FINDING INT64_C(-1)
+#define CELL_NO_JOBS INT64_C(-2)
+
+// Adds up all jobs by cell, and by cell and day, into empty tables.
+int schema_fill_cells(struct store *store, struct problem *problem);
 
 // As a text: in statements.
 #define JOBS_DAY_NS "86400000000000"

@@ -1,4 +1,5 @@
-// The statements that add jobs to, or take them from, the sums: by month, user and program; by trait; and by day.
+// The statements that add jobs to, or take them from, the sums: by month, user and program; by cell; and by
+// cell and day.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ char *sums_part_statement(enum part_kind kind, char sign) {
     return finish(out, &text);
 }
 
-// --- traits and days
+// --- cells and days
 
 static void put_jobs(FILE *out, const char *column, char sign) {
     if (!sign) {
@@ -72,13 +73,17 @@ static void put_jobs(FILE *out, const char *column, char sign) {
     fputc(')', out);
 }
 
-static void put_traits(FILE *out, char sign) {
-    static const enum part_kind kinds[] = {PART_SYSTEM, PART_FINDING};
-    fputs(" JOIN (", out);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        fprintf(out, "%sSELECT job_id, name_id AS trait_id FROM %s WHERE ", i ? " UNION ALL " : "",
-                part_tables[kinds[i]].rows);
-        put_jobs(out, "job_id", sign);
+// A job is in a cell for each of its findings, in one for any finding if it has one, and in one for all jobs.
+static void put_cells(FILE *out, char sign) {
+    static const char *const finding[] = {"SELECT DISTINCT s.job_id, s.set_id, -1",
+                                          "SELECT s.job_id, s.set_id, f.name_id"};
+    fputs(" JOIN (SELECT job_id, set_id, 0 AS finding_id FROM job_sets WHERE ", out);
+    put_jobs(out, "job_id", sign);
+    for (size_t i = 0; i < sizeof finding / sizeof *finding; i++) {
+        fprintf(out, " UNION ALL %s FROM job_sets s JOIN job_findings f ON f.job_id = s.job_id WHERE ", finding[i]);
+        put_jobs(out, "s.job_id", sign);
+        fputs(" AND ", out);
+        put_jobs(out, "f.job_id", sign); // PostgreSQL would not know it from the other
     }
     fputs(") t ON t.job_id = j.id WHERE ", out);
     put_jobs(out, "j.id", sign);
@@ -95,47 +100,48 @@ static void put_changes(FILE *out, const char *table, char sign) {
                 measure->name, sign ? sign : '+', measure->name);
 }
 
-static void put_trait_sums(FILE *out, char sign) {
-    fputs("INSERT INTO trait_sums (trait_id, month, user_id, program_id", out);
+static void put_cell_sums(FILE *out, char sign) {
+    fputs("INSERT INTO cell_sums (finding_id, set_id, month, user_id, program_id", out);
     put_measures(out, "", "");
-    fputs(") SELECT t.trait_id, j.month, j.user_id, j.program_id", out);
+    fputs(") SELECT t.finding_id, t.set_id, j.month, j.user_id, j.program_id", out);
     put_measures(out, "SUM(CAST(", " AS DOUBLE PRECISION))");
     fputs(" FROM jobs j", out);
-    put_traits(out, sign);
-    fputs(
-        " GROUP BY t.trait_id, j.month, j.user_id, j.program_id ON CONFLICT (trait_id, month, user_id, program_id) DO "
-        "UPDATE SET ",
-        out);
-    put_changes(out, "trait_sums", sign);
+    put_cells(out, sign);
+    fputs(" GROUP BY t.finding_id, t.set_id, j.month, j.user_id, j.program_id ON CONFLICT (finding_id, set_id, month, "
+          "user_id, program_id) DO "
+          "UPDATE SET ",
+          out);
+    put_changes(out, "cell_sums", sign);
 }
 
-static void put_trait_parts(FILE *out, const struct part_table *table, char sign) {
-    fprintf(out, "INSERT INTO trait_%s (trait_id, month, name_id, jobs", table->sums);
+static void put_cell_parts(FILE *out, const struct part_table *table, char sign) {
+    fprintf(out, "INSERT INTO cell_%s (finding_id, set_id, month, name_id, jobs", table->sums);
     for (size_t i = 0; i < table->summed; i++) fprintf(out, ", %s", table->column[i]);
-    fputs(") SELECT t.trait_id, j.month, p.name_id, COUNT(*)", out);
+    fputs(") SELECT t.finding_id, t.set_id, j.month, p.name_id, COUNT(*)", out);
     for (size_t i = 0; i < table->summed; i++) fprintf(out, ", SUM(CAST(p.%s AS DOUBLE PRECISION))", table->column[i]);
     fprintf(out, " FROM jobs j JOIN %s p ON p.job_id = j.id", table->rows);
-    put_traits(out, sign);
+    put_cells(out, sign);
     fputs(" AND ", out);
     put_jobs(out, "p.job_id", sign); // PostgreSQL would not know it from the others
     fprintf(out,
-            " GROUP BY t.trait_id, j.month, p.name_id ON CONFLICT (trait_id, month, name_id) DO UPDATE SET jobs = "
-            "trait_%s.jobs %c excluded.jobs",
+            " GROUP BY t.finding_id, t.set_id, j.month, p.name_id ON CONFLICT (finding_id, set_id, month, name_id) DO "
+            "UPDATE SET jobs = "
+            "cell_%s.jobs %c excluded.jobs",
             table->sums, sign ? sign : '+');
     for (size_t i = 0; i < table->summed; i++)
-        fprintf(out, ", %s = trait_%s.%s %c excluded.%s", table->column[i], table->sums, table->column[i],
+        fprintf(out, ", %s = cell_%s.%s %c excluded.%s", table->column[i], table->sums, table->column[i],
                 sign ? sign : '+', table->column[i]);
 }
 
-char *sums_trait_statement(int kind, char sign) {
+char *sums_cell_statement(int kind, char sign) {
     char *text = NULL;
     size_t len;
     FILE *out = open_memstream(&text, &len);
     if (!out) return NULL;
     if (kind < 0)
-        put_trait_sums(out, sign);
+        put_cell_sums(out, sign);
     else
-        put_trait_parts(out, &part_tables[kind], sign);
+        put_cell_parts(out, &part_tables[kind], sign);
     return finish(out, &text);
 }
 
@@ -144,13 +150,15 @@ char *sums_day_statement(char sign) {
     size_t len;
     FILE *out = open_memstream(&text, &len);
     if (!out) return NULL;
-    fputs("INSERT INTO day_sums (day", out);
+    fputs("INSERT INTO day_sums (finding_id, set_id, day", out);
     put_measures(out, "", "");
-    fputs(") SELECT j.start_ns / " JOBS_DAY_NS, out);
+    fputs(") SELECT t.finding_id, t.set_id, j.start_ns / " JOBS_DAY_NS, out);
     put_measures(out, "SUM(CAST(", " AS DOUBLE PRECISION))");
-    fputs(" FROM jobs j WHERE ", out);
-    put_jobs(out, "j.id", sign);
-    fputs(" GROUP BY j.start_ns / " JOBS_DAY_NS " ON CONFLICT (day) DO UPDATE SET ", out);
+    fputs(" FROM jobs j", out);
+    put_cells(out, sign);
+    fputs(" GROUP BY t.finding_id, t.set_id, j.start_ns / " JOBS_DAY_NS
+          " ON CONFLICT (finding_id, set_id, day) DO UPDATE SET ",
+          out);
     put_changes(out, "day_sums", sign);
     return finish(out, &text);
 }

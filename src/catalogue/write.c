@@ -19,6 +19,7 @@ void writer_init(struct writer *writer, struct store *store) { *writer = (struct
 void writer_free(struct writer *writer) {
     lookup_free(&writer->names);
     lookup_free(&writer->folders);
+    sets_free(&writer->sets);
     lookup_free(&writer->series_of);
     free(writer->added);
     free(writer->series);
@@ -98,6 +99,7 @@ int writer_begin(struct writer *writer, struct problem *problem) {
     lookup_clear(&writer->series_of);
     FORWARD(ask_integer(writer, "SELECT COALESCE(MAX(id), 0) + 1 FROM names", &writer->next_name, problem));
     FORWARD(ask_integer(writer, "SELECT COALESCE(MAX(id), 0) + 1 FROM folders", &writer->next_folder, problem));
+    FORWARD(sets_load(&writer->sets, writer->store, problem));
     // Numbers of logs are not used again: another process may be about to remove one of them.
     return ask_integer(writer, "SELECT next_log FROM catalogue", &writer->next_log, problem);
 }
@@ -106,10 +108,10 @@ static int run_sums(struct writer *writer, const struct store_value id[SUMS_AT_O
                     struct problem *problem) {
     for (int kind = -1; kind < PART_KINDS; kind++) {
         SCOPED_FREE char *text = kind < 0 ? sums_statement(sign) : sums_part_statement((enum part_kind)kind, sign);
-        SCOPED_FREE char *of_traits = sums_trait_statement(kind, sign);
-        RETURN_IF(!text || !of_traits, -ENOMEM);
+        SCOPED_FREE char *of_cells = sums_cell_statement(kind, sign);
+        RETURN_IF(!text || !of_cells, -ENOMEM);
         FORWARD(store_run(writer->store, text, id, SUMS_AT_ONCE, problem));
-        FORWARD(store_run(writer->store, of_traits, id, SUMS_AT_ONCE, problem));
+        FORWARD(store_run(writer->store, of_cells, id, SUMS_AT_ONCE, problem));
     }
     SCOPED_FREE char *of_days = sums_day_statement(sign);
     RETURN_IF(!of_days, -ENOMEM);
@@ -134,12 +136,12 @@ static int add_consequences(struct writer *writer, struct problem *problem) {
                                              "DELETE FROM file_sums WHERE jobs < 0.5",
                                              "DELETE FROM system_sums WHERE jobs < 0.5",
                                              "DELETE FROM finding_sums WHERE jobs < 0.5",
-                                             "DELETE FROM trait_sums WHERE jobs < 0.5",
-                                             "DELETE FROM trait_layer_sums WHERE jobs < 0.5",
-                                             "DELETE FROM trait_size_sums WHERE jobs < 0.5",
-                                             "DELETE FROM trait_file_sums WHERE jobs < 0.5",
-                                             "DELETE FROM trait_system_sums WHERE jobs < 0.5",
-                                             "DELETE FROM trait_finding_sums WHERE jobs < 0.5",
+                                             "DELETE FROM cell_sums WHERE jobs < 0.5",
+                                             "DELETE FROM cell_layer_sums WHERE jobs < 0.5",
+                                             "DELETE FROM cell_size_sums WHERE jobs < 0.5",
+                                             "DELETE FROM cell_file_sums WHERE jobs < 0.5",
+                                             "DELETE FROM cell_system_sums WHERE jobs < 0.5",
+                                             "DELETE FROM cell_finding_sums WHERE jobs < 0.5",
                                              "DELETE FROM day_sums WHERE jobs < 0.5"};
     const struct store_value next = store_of_integer(writer->next_log);
     FORWARD(store_run(writer->store, "UPDATE catalogue SET next_log = $1", &next, 1, problem));
@@ -178,10 +180,13 @@ static int note_old_series(void *context, const struct store_value *value, size_
 
 // Takes a job, if the log has one, out of the sums and its tables.
 static int forget_job(struct writer *writer, int64_t id, struct problem *problem) {
-    static const char *const statements[] = {
-        "DELETE FROM job_layers WHERE job_id = $1",   "DELETE FROM job_sizes WHERE job_id = $1",
-        "DELETE FROM job_files WHERE job_id = $1",    "DELETE FROM job_systems WHERE job_id = $1",
-        "DELETE FROM job_findings WHERE job_id = $1", "DELETE FROM jobs WHERE id = $1"};
+    static const char *const statements[] = {"DELETE FROM job_layers WHERE job_id = $1",
+                                             "DELETE FROM job_sizes WHERE job_id = $1",
+                                             "DELETE FROM job_files WHERE job_id = $1",
+                                             "DELETE FROM job_systems WHERE job_id = $1",
+                                             "DELETE FROM job_findings WHERE job_id = $1",
+                                             "DELETE FROM job_sets WHERE job_id = $1",
+                                             "DELETE FROM jobs WHERE id = $1"};
     struct store_value ids[SUMS_AT_ONCE];
     int64_t key[3] = {-1, -1, -1};
     ids[0] = store_of_integer(id);
@@ -216,14 +221,14 @@ static int put_numbers(struct writer *writer, int64_t id, const int64_t number[J
     return store_run(writer->store, text, value, JOBS_NUMBERS + 2, problem);
 }
 
-static int put_part(struct writer *writer, int64_t id, const struct job_part *part, struct problem *problem) {
+static int put_part(struct writer *writer, int64_t id, const struct job_part *part, int64_t *name,
+                    struct problem *problem) {
     const struct naming naming = naming_of_names(writer);
     const struct part_table *table = &part_tables[part->kind];
     struct store_value value[2 + PART_NUMBERS] = {store_of_integer(id)};
     char text[256];
-    int64_t name;
-    FORWARD(intern(writer, &naming, part->name, &name, problem));
-    value[1] = store_of_integer(name);
+    FORWARD(intern(writer, &naming, part->name, name, problem));
+    value[1] = store_of_integer(*name);
     size_t count = 2, len = (size_t)snprintf(text, sizeof text, "INSERT INTO %s VALUES ($1, $2", table->rows);
     for (; table->column[count - 2]; count++) {
         value[count] = store_of_integer(part->number[count - 2]);
@@ -235,12 +240,19 @@ static int put_part(struct writer *writer, int64_t id, const struct job_part *pa
 
 static int put_job(struct writer *writer, int64_t id, const struct job *job, struct problem *problem) {
     const struct naming naming = naming_of_names(writer);
-    int64_t number[JOBS_NUMBERS];
+    SCOPED_FREE int64_t *system = malloc((job->parts + 1) * sizeof *system);
+    int64_t number[JOBS_NUMBERS], name;
+    size_t systems = 0;
+    RETURN_IF(!system, -ENOMEM);
     memcpy(number, job->number, sizeof number);
     FORWARD(intern(writer, &naming, job->text[JOB_TEXT_USER], &number[JOBS_USER], problem));
     FORWARD(intern(writer, &naming, job->text[JOB_TEXT_PROGRAM], &number[JOBS_PROGRAM], problem));
     FORWARD(put_numbers(writer, id, number, problem));
-    for (size_t i = 0; i < job->parts; i++) FORWARD(put_part(writer, id, &job->part[i], problem));
+    for (size_t i = 0; i < job->parts; i++) {
+        FORWARD(put_part(writer, id, &job->part[i], &name, problem));
+        if (job->part[i].kind == PART_SYSTEM) system[systems++] = name;
+    }
+    FORWARD(sets_put(&writer->sets, writer->store, id, system, systems, problem));
     FORWARD(note_series(writer, (int64_t[]){number[JOBS_USER], number[JOBS_PROGRAM], number[JOBS_NPROCS]}));
     return array_push(writer->added, writer->added_count, id);
 }

@@ -4,6 +4,7 @@
 
 #include "base/lookup.h"
 #include "catalogue/job.h"
+#include "catalogue/sets.h"
 #include "catalogue/store.h"
 
 // A log as the file system shows it. One whose size, time and inode are the same is the same.
@@ -20,6 +21,7 @@ struct log_entry {
 struct writer {
     struct store *store;
     struct lookup names, folders; // hash -> id
+    struct sets sets;
     int64_t next_name, next_folder, next_log;
     int64_t *added; // jobs whose sums are still to be added
     size_t added_count;
@@ -54,10 +56,10 @@ int writer_find_folder(struct writer *writer, const char *folder, int64_t *id, s
 enum { SUMS_AT_ONCE = 32 };
 char *sums_statement(char sign);
 char *sums_part_statement(enum part_kind kind, char sign);
-// The same by traits of jobs: the file systems that they use and the findings that they have. `kind` -1: the jobs
-// themselves. Without a sign: adds the jobs from the first number on, before the second.
-char *sums_trait_statement(int kind, char sign);
-// By day, for all jobs together.
+// The same by cells (schema.h). `kind` -1: the jobs themselves. Without a sign: adds the jobs from the first number on,
+// before the second.
+char *sums_cell_statement(int kind, char sign);
+// By cell and day.
 char *sums_day_statement(char sign);
 
 // Compares the last runs of a program with those before, and notes what it finds (slower.c).

@@ -200,7 +200,7 @@ class Index(CatalogueCase):
         self.index()
         with sqlite3.connect(self.db) as db:
             for table, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-                if table.startswith('trait_') or table == 'day_sums':
+                if table.startswith('cell_') or table in ('day_sums', 'job_sets', 'system_sets'):
                     db.execute(f'DROP TABLE {table}')
             db.execute('UPDATE catalogue SET version = 1')
         db.close()

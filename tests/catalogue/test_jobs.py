@@ -103,7 +103,9 @@ class Questions(CatalogueCase):
         fs = self.ask('--by', 'fs')['groups'][0]['fs']
         for period, _ in self.periods():
             for options in ((), ('--finding', finding), ('--fs', fs), ('--finding', finding, '--user', 'user1*'),
-                            ('--finding', finding, '--fs', fs), ('--finding', finding, '--fs', fs, '--user', 'user1*')):
+                            ('--finding', finding, '--fs', fs), ('--finding', finding, '--fs', fs, '--user', 'user1*'),
+                            ('--fs', '/fs[12]*'), ('--fs', '/*', '--finding', '*'), ('--finding', 'finding-[34]', '--fs', '/fs[23]*'),
+                            ('--finding', 'none'), ('--fs', 'none')):
                 chosen = self.jobs(*period, *options)
                 found = self.ask('--statistics', *period, *options)['statistics']
                 self.assertEqual((found['jobs'] or 0, found['bytes_written'] or 0), (len(chosen), sum(job['bytes_written'] for job in chosen)))
