@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """bench/catalogue.py BUILD [JOBS [LOGS]]: how fast a catalogue is filled and asked.
 
-First real logs: copies of one that is recorded now are indexed, and once more without changes. Then questions to a catalogue of
+First real logs: copies of one that is recorded now are indexed, and once more without changes; the same as logs of Darshan. Then questions to a catalogue of
 JOBS jobs that nobody ran, in SQLite and, if it is there, in a PostgreSQL of this script's own: times of whole commands, the
 median of the runs. Processor time has that of PostgreSQL's processes for the question. On a busy machine wall times are far above.
 """
@@ -83,20 +83,19 @@ def median(place, command, server):
     return [statistics.median(values) for values in zip(*runs)]
 
 
-def index_logs(place, count):
-    """Copies of a log of a small program."""
-    tree = os.path.join(place.folder, 'tree')
-    place.run(place.recorded(place.calls_command('write', 500, 1)))
+def index_logs(place, log, count):
+    """Copies of a log."""
+    tree, ending = os.path.join(place.folder, 'tree'), os.path.splitext(log)[1]
     for number in range(count):
         folder = os.path.join(tree, str(number % FOLDERS))
         os.makedirs(folder, exist_ok=True)
-        shutil.copy(place.log, os.path.join(folder, f'{number}.ioseer'))
-    command = [place.ioseer, 'index', '-q', '--db', os.path.join(place.folder, 'real.db'), '-o', os.devnull, tree]
+        shutil.copy(log, os.path.join(folder, f'{number}{ending}'))
+    command = [place.ioseer, 'index', '-q', '--db', log + '.db', '-o', os.devnull, tree]
     rows = []
     for title in ('first', 'again, without changes'):
         wall, processor, peak = place.measure(command)
         rows.append([title, f'{wall:.2f}', f'{processor:.2f}', f'{peak / 1024:.0f}'])
-    table(f'{count:,} logs of {os.path.getsize(place.log):,} bytes', ['`ioseer index`', 'wall, s', 'processor, s', 'memory, MiB'], rows)
+    table(f'{count:,} logs of {os.path.getsize(log):,} bytes ({ending})', ['`ioseer index`', 'wall, s', 'processor, s', 'memory, MiB'], rows)
     shutil.rmtree(tree)
 
 
@@ -121,7 +120,11 @@ def main():
     jobs, logs = (int(word) for word in (*sys.argv[2:], *(str(n) for n in (JOBS, LOGS)[len(sys.argv) - 2:])))
     place.build = os.path.abspath(sys.argv[1])
     print(machine())
-    index_logs(place, logs)
+    place.run(place.recorded(place.calls_command('write', 500, 1)))
+    darshan = os.path.join(place.folder, 'bench.darshan')
+    place.run([place.ioseer, 'export', '--format', 'darshan', '-o', darshan, place.log])
+    for log in (place.log, darshan):
+        index_logs(place, log, logs)
     databases = {'SQLite': os.path.join(place.folder, 'jobs.db')}
     server = Server(place.folder) if server_programs() else None
     if server:
