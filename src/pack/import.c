@@ -352,6 +352,7 @@ int import_file(const char *path, const char *log_path, bool replace, struct imp
     import.from = from;
     const struct log_header header = new_header();
     int code = log_writer_open(&import.writer, log_path, &header);
+    import.writer.has_source = true;
     if (code == 0) code = write_log(&import);
     if (code == 0) code = log_writer_publish(&import.writer, replace);
     import.result.log_bytes = import.writer.offset;

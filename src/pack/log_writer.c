@@ -247,7 +247,7 @@ int log_writer_publish(struct log_writer *w, bool replace) {
     FORWARD(write_all(w, trailer, sizeof trailer));
 
     // The spill files are removed once the log has its name: by then it must be on the disk.
-    RETURN_IF(fdatasync(w->fd) && errno != EINVAL && errno != ENOSYS, -errno);
+    RETURN_IF(!w->has_source && fdatasync(w->fd) && errno != EINVAL && errno != ENOSYS, -errno);
     // Network file systems report a full disk only here.
     int fd = w->fd;
     w->fd = -1;

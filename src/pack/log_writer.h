@@ -22,6 +22,7 @@ struct log_writer {
     int error;             // the first one, 0 or a negative code
     struct bytes index;    // RECORD_BLOCK records so far
     bool has_events;       // otherwise the log has no index
+    bool has_source;       // what the log is made from stays: it need not be on the disk at once
     uint32_t blocks;       // of events so far
     struct log_queue
         *queue; // of a long log: a thread stores its blocks; offset, stored and index are its own meanwhile
