@@ -54,6 +54,15 @@ struct human human_time(double seconds) {
     return human_seconds(llround(seconds * 1e9));
 }
 
+struct human human_long_time(double seconds) {
+    double hours = seconds / 3600;
+    if (hours < 2) return human_time(seconds);
+    struct human words = human_count((uint64_t)(hours + 0.5), "");
+    if (hours < 99.95) snprintf(words.text, sizeof words.text, "%.1f", hours);
+    strcat(words.text, " h");
+    return words;
+}
+
 struct human human_percent(double fraction) {
     struct human words;
     double tenths = round(fraction * 1000);

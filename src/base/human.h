@@ -14,6 +14,7 @@ struct human human_bytes(uint64_t bytes);                   // "1.5 MiB"
 struct human human_bandwidth(double bytes_per_second);      // "1.5 MiB/s"
 struct human human_seconds(int64_t ns);                     // "1.23 s", "35.0 us"
 struct human human_time(double seconds);                    // the same
+struct human human_long_time(double seconds);               // sums over many programs: in hours from 2 on
 struct human human_percent(double fraction);                // "99.7 %"; less than all is not 100
 struct human human_count(uint64_t count, const char *noun); // "1 event", "12,345 events"
 

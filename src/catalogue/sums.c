@@ -11,6 +11,27 @@ static void put_places(FILE *out) {
     for (unsigned i = 1; i <= SUMS_AT_ONCE; i++) fprintf(out, "%s$%u", i > 1 ? ", " : "", i);
 }
 
+static void put_jobs(FILE *out, const char *column, char sign) {
+    if (!sign) {
+        fprintf(out, "%s >= $1 AND %s < $2", column, column);
+        return;
+    }
+    fprintf(out, "%s IN (", column);
+    put_places(out);
+    fputc(')', out);
+}
+
+static void put_measures(FILE *out, const char *before, const char *after) {
+    for (const struct schema_measure *measure = schema_measures; measure->name; measure++)
+        fprintf(out, ", %s%s%s", before, *after ? measure->expression : measure->name, after);
+}
+
+static void put_changes(FILE *out, const char *table, char sign) {
+    for (const struct schema_measure *measure = schema_measures; measure->name; measure++)
+        fprintf(out, "%s%s = %s.%s %c excluded.%s", measure == schema_measures ? "" : ", ", measure->name, table,
+                measure->name, sign ? sign : '+', measure->name);
+}
+
 static char *finish(FILE *out, char **text) {
     if (fclose(out) == 0) return *text;
     free(*text);
@@ -24,18 +45,21 @@ char *sums_statement(char sign) {
     FILE *out = open_memstream(&text, &len);
     if (!out) return NULL;
     fputs("INSERT INTO sums (month, user_id, program_id", out);
-    for (const struct schema_measure *measure = schema_measures; measure->name; measure++)
-        fprintf(out, ", %s", measure->name);
+    put_measures(out, "", "");
     fputs(") SELECT month, user_id, program_id", out);
-    for (const struct schema_measure *measure = schema_measures; measure->name; measure++)
-        fprintf(out, ", SUM(CAST(%s AS DOUBLE PRECISION))", measure->expression);
-    fputs(" FROM jobs WHERE id IN (", out);
-    put_places(out);
-    fputs(") GROUP BY month, user_id, program_id ON CONFLICT (month, user_id, program_id) DO UPDATE SET ", out);
-    for (const struct schema_measure *measure = schema_measures; measure->name; measure++)
-        fprintf(out, "%s%s = sums.%s %c excluded.%s", measure == schema_measures ? "" : ", ", measure->name,
-                measure->name, sign, measure->name);
+    put_measures(out, "SUM(CAST(", " AS DOUBLE PRECISION))");
+    fputs(" FROM jobs WHERE ", out);
+    put_jobs(out, "id", sign);
+    fputs(" GROUP BY month, user_id, program_id ON CONFLICT (month, user_id, program_id) DO UPDATE SET ", out);
+    put_changes(out, "sums", sign);
     return finish(out, &text);
+}
+
+static void put_part_changes(FILE *out, const struct part_table *table, const char *before, char sign) {
+    fprintf(out, "jobs = %s%s.jobs %c excluded.jobs", before, table->sums, sign ? sign : '+');
+    for (size_t i = 0; i < table->summed; i++)
+        fprintf(out, ", %s = %s%s.%s %c excluded.%s", table->column[i], before, table->sums, table->column[i],
+                sign ? sign : '+', table->column[i]);
 }
 
 char *sums_part_statement(enum part_kind kind, char sign) {
@@ -48,30 +72,18 @@ char *sums_part_statement(enum part_kind kind, char sign) {
     for (size_t i = 0; i < table->summed; i++) fprintf(out, ", %s", table->column[i]);
     fputs(") SELECT j.month, j.user_id, j.program_id, p.name_id, COUNT(*)", out);
     for (size_t i = 0; i < table->summed; i++) fprintf(out, ", SUM(CAST(p.%s AS DOUBLE PRECISION))", table->column[i]);
-    fprintf(out, " FROM %s p JOIN jobs j ON j.id = p.job_id WHERE p.job_id IN (", table->rows);
-    put_places(out);
-    fprintf(
-        out,
-        ") GROUP BY j.month, j.user_id, j.program_id, p.name_id ON CONFLICT (month, user_id, program_id, name_id) DO "
-        "UPDATE SET jobs = %s.jobs %c excluded.jobs",
-        table->sums, sign);
-    for (size_t i = 0; i < table->summed; i++)
-        fprintf(out, ", %s = %s.%s %c excluded.%s", table->column[i], table->sums, table->column[i], sign,
-                table->column[i]);
+    fprintf(out, " FROM %s p JOIN jobs j ON j.id = p.job_id WHERE ", table->rows);
+    put_jobs(out, "p.job_id", sign);
+    fputs(" AND ", out);
+    put_jobs(out, "j.id", sign); // PostgreSQL would not know it from the other
+    fputs(" GROUP BY j.month, j.user_id, j.program_id, p.name_id ON CONFLICT (month, user_id, program_id, name_id) DO "
+          "UPDATE SET ",
+          out);
+    put_part_changes(out, table, "", sign);
     return finish(out, &text);
 }
 
 // --- cells and days
-
-static void put_jobs(FILE *out, const char *column, char sign) {
-    if (!sign) {
-        fprintf(out, "%s >= $1 AND %s < $2", column, column);
-        return;
-    }
-    fprintf(out, "%s IN (", column);
-    put_places(out);
-    fputc(')', out);
-}
 
 // A job is in a cell for each of its findings, in one for any finding if it has one, and in one for all jobs.
 static void put_cells(FILE *out, char sign) {
@@ -87,17 +99,6 @@ static void put_cells(FILE *out, char sign) {
     }
     fputs(") t ON t.job_id = j.id WHERE ", out);
     put_jobs(out, "j.id", sign);
-}
-
-static void put_measures(FILE *out, const char *before, const char *after) {
-    for (const struct schema_measure *measure = schema_measures; measure->name; measure++)
-        fprintf(out, ", %s%s%s", before, *after ? measure->expression : measure->name, after);
-}
-
-static void put_changes(FILE *out, const char *table, char sign) {
-    for (const struct schema_measure *measure = schema_measures; measure->name; measure++)
-        fprintf(out, "%s%s = %s.%s %c excluded.%s", measure == schema_measures ? "" : ", ", measure->name, table,
-                measure->name, sign ? sign : '+', measure->name);
 }
 
 static void put_cell_sums(FILE *out, char sign) {
@@ -123,14 +124,10 @@ static void put_cell_parts(FILE *out, const struct part_table *table, char sign)
     put_cells(out, sign);
     fputs(" AND ", out);
     put_jobs(out, "p.job_id", sign); // PostgreSQL would not know it from the others
-    fprintf(out,
-            " GROUP BY t.finding_id, t.set_id, j.month, p.name_id ON CONFLICT (finding_id, set_id, month, name_id) DO "
-            "UPDATE SET jobs = "
-            "cell_%s.jobs %c excluded.jobs",
-            table->sums, sign ? sign : '+');
-    for (size_t i = 0; i < table->summed; i++)
-        fprintf(out, ", %s = cell_%s.%s %c excluded.%s", table->column[i], table->sums, table->column[i],
-                sign ? sign : '+', table->column[i]);
+    fputs(" GROUP BY t.finding_id, t.set_id, j.month, p.name_id ON CONFLICT (finding_id, set_id, month, name_id) DO "
+          "UPDATE SET ",
+          out);
+    put_part_changes(out, table, "cell_", sign);
 }
 
 char *sums_cell_statement(int kind, char sign) {

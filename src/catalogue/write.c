@@ -101,21 +101,23 @@ int writer_begin(struct writer *writer, struct problem *problem) {
     FORWARD(ask_integer(writer, "SELECT COALESCE(MAX(id), 0) + 1 FROM folders", &writer->next_folder, problem));
     FORWARD(sets_load(&writer->sets, writer->store, problem));
     // Numbers of logs are not used again: another process may be about to remove one of them.
-    return ask_integer(writer, "SELECT next_log FROM catalogue", &writer->next_log, problem);
+    FORWARD(ask_integer(writer, "SELECT next_log FROM catalogue", &writer->next_log, problem));
+    writer->first_log = writer->next_log;
+    return 0;
 }
 
-static int run_sums(struct writer *writer, const struct store_value id[SUMS_AT_ONCE], char sign,
+static int run_sums(struct writer *writer, const struct store_value *id, size_t ids, char sign,
                     struct problem *problem) {
     for (int kind = -1; kind < PART_KINDS; kind++) {
         SCOPED_FREE char *text = kind < 0 ? sums_statement(sign) : sums_part_statement((enum part_kind)kind, sign);
         SCOPED_FREE char *of_cells = sums_cell_statement(kind, sign);
         RETURN_IF(!text || !of_cells, -ENOMEM);
-        FORWARD(store_run(writer->store, text, id, SUMS_AT_ONCE, problem));
-        FORWARD(store_run(writer->store, of_cells, id, SUMS_AT_ONCE, problem));
+        FORWARD(store_run(writer->store, text, id, ids, problem));
+        FORWARD(store_run(writer->store, of_cells, id, ids, problem));
     }
     SCOPED_FREE char *of_days = sums_day_statement(sign);
     RETURN_IF(!of_days, -ENOMEM);
-    return store_run(writer->store, of_days, id, SUMS_AT_ONCE, problem);
+    return store_run(writer->store, of_days, id, ids, problem);
 }
 
 static int add_sums(struct writer *writer, struct problem *problem) {
@@ -123,9 +125,10 @@ static int add_sums(struct writer *writer, struct problem *problem) {
         struct store_value id[SUMS_AT_ONCE];
         for (size_t i = 0; i < SUMS_AT_ONCE; i++)
             id[i] = store_of_integer(at + i < writer->added_count ? writer->added[at + i] : -1);
-        FORWARD(run_sums(writer, id, '+', problem));
+        FORWARD(run_sums(writer, id, SUMS_AT_ONCE, '+', problem));
     }
-    return 0;
+    const struct store_value range[] = {store_of_integer(writer->first_log), store_of_integer(writer->next_log)};
+    return writer->next_log > writer->first_log ? run_sums(writer, range, 2, 0, problem) : 0;
 }
 
 // Sums of no job, and programs whose runs have changed.
@@ -196,7 +199,7 @@ static int forget_job(struct writer *writer, int64_t id, struct problem *problem
                       note_old_series, key, problem));
     if (key[0] < 0) return 0;
     FORWARD(note_series(writer, key));
-    FORWARD(run_sums(writer, ids, '-', problem));
+    if (id < writer->first_log) FORWARD(run_sums(writer, ids, SUMS_AT_ONCE, '-', problem));
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
         FORWARD(store_run(writer->store, statements[i], ids, 1, problem));
     writer->has_removed = true;
@@ -254,7 +257,7 @@ static int put_job(struct writer *writer, int64_t id, const struct job *job, str
     }
     FORWARD(sets_put(&writer->sets, writer->store, id, system, systems, problem));
     FORWARD(note_series(writer, (int64_t[]){number[JOBS_USER], number[JOBS_PROGRAM], number[JOBS_NPROCS]}));
-    return array_push(writer->added, writer->added_count, id);
+    return id < writer->first_log ? array_push(writer->added, writer->added_count, id) : 0;
 }
 
 // --- logs

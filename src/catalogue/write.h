@@ -23,7 +23,8 @@ struct writer {
     struct lookup names, folders; // hash -> id
     struct sets sets;
     int64_t next_name, next_folder, next_log;
-    int64_t *added; // jobs whose sums are still to be added
+    int64_t first_log; // of this transaction: jobs from here on are added to the sums at its end, all together
+    int64_t *added;    // other jobs whose sums are still to be added
     size_t added_count;
     struct series { // runs of one program that this transaction changed
         int64_t user, program, nprocs;
@@ -53,11 +54,11 @@ int writer_remove(struct writer *writer, int64_t id, struct problem *problem);
 int writer_find_folder(struct writer *writer, const char *folder, int64_t *id, struct problem *problem);
 
 // Sums of jobs: `sign` is '+' or '-'. Statements take SUMS_AT_ONCE numbers of jobs; those that are missing are -1.
+// Without a sign: adds the jobs from the first number on, before the second.
 enum { SUMS_AT_ONCE = 32 };
 char *sums_statement(char sign);
 char *sums_part_statement(enum part_kind kind, char sign);
-// The same by cells (schema.h). `kind` -1: the jobs themselves. Without a sign: adds the jobs from the first number on,
-// before the second.
+// The same by cells (schema.h). `kind` -1: the jobs themselves.
 char *sums_cell_statement(int kind, char sign);
 // By cell and day.
 char *sums_day_statement(char sign);

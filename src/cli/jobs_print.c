@@ -39,7 +39,7 @@ static void put_cell(struct table *table, const struct answer_column *column, co
     switch (column->kind) {
     case ANSWER_COUNT: table_count(table, (uint64_t)llround(real)); break;
     case ANSWER_BYTES: table_bytes(table, (uint64_t)real); break;
-    case ANSWER_NS: table_text(table, human_time(real / 1e9).text); break;
+    case ANSWER_NS: table_text(table, human_long_time(real / 1e9).text); break;
     case ANSWER_START: table_text(table, start_text(value).text); break;
     case ANSWER_SHARE: table_percent(table, real); break;
     case ANSWER_FACTOR: table_printf(table, "%.2f", real); break;
@@ -206,9 +206,10 @@ static int print_totals(void *context, const struct answer_column *column, const
     double jobs = value_of(column, value, "jobs");
     fprintf(out, "Jobs      %s\n", human_count((uint64_t)jobs, "").text);
     fprintf(out, "Run time  %s, with the number of processes %s\n",
-            human_time(value_of(column, value, "run_time") / 1e9).text,
-            human_time(value_of(column, value, "core_seconds") / 1e9).text);
-    fprintf(out, "In I/O    %s, %s of the run time\n", human_time(value_of(column, value, "io_seconds") / 1e9).text,
+            human_long_time(value_of(column, value, "run_time") / 1e9).text,
+            human_long_time(value_of(column, value, "core_seconds") / 1e9).text);
+    fprintf(out, "In I/O    %s, %s of the run time\n",
+            human_long_time(value_of(column, value, "io_seconds") / 1e9).text,
             human_percent(value_of(column, value, "io_share")).text);
     fprintf(out, "Read      %s\n", human_bytes((uint64_t)value_of(column, value, "bytes_read")).text);
     fprintf(out, "Written   %s\n", human_bytes((uint64_t)value_of(column, value, "bytes_written")).text);
@@ -216,7 +217,7 @@ static int print_totals(void *context, const struct answer_column *column, const
             human_count((uint64_t)value_of(column, value, "files"), "").text,
             human_count((uint64_t)value_of(column, value, "files_of_one_process"), "").text,
             human_count((uint64_t)value_of(column, value, "files_shared"), "").text);
-    fprintf(out, "At stake  %s in findings\n\n", human_time(value_of(column, value, "stake_seconds") / 1e9).text);
+    fprintf(out, "At stake  %s in findings\n\n", human_long_time(value_of(column, value, "stake_seconds") / 1e9).text);
     struct table table = table_begin(out, columns);
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         double part = value_of(column, value, shares[i].key);

@@ -40,6 +40,14 @@ static void times(void **state) {
     assert_string_equal(human_time(0.001).text, "1.00 ms");
 }
 
+static void long_times(void **state) {
+    (void)state;
+    assert_string_equal(human_long_time(7199).text, "7199 s");
+    assert_string_equal(human_long_time(7200).text, "2.0 h");
+    assert_string_equal(human_long_time(99.96 * 3600).text, "100 h");
+    assert_string_equal(human_long_time(1e13).text, "2,777,777,778 h"); // more nanoseconds than an integer has
+}
+
 static void percentages(void **state) {
     (void)state;
     assert_string_equal(human_percent(0).text, "0.0 %");
@@ -90,8 +98,8 @@ static void names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),      cmocka_unit_test(times), cmocka_unit_test(percentages),
-        cmocka_unit_test(paragraphs), cmocka_unit_test(names),
+        cmocka_unit_test(sizes),       cmocka_unit_test(times),      cmocka_unit_test(long_times),
+        cmocka_unit_test(percentages), cmocka_unit_test(paragraphs), cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
