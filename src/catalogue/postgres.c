@@ -2,7 +2,6 @@
 // pipeline): otherwise a job would cost as many round trips as it has rows.
 #include <errno.h>
 #include <inttypes.h>
-#include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "base/hash.h"
 #include "base/lookup.h"
 #include "catalogue/store.h"
+#include "late/libpq.h"
 
 enum {
     MOST_VALUES = 96,
@@ -25,6 +25,8 @@ enum {
     TYPE_NUMERIC = 1700,
 };
 
+static const struct libpq *pq; // set when the first store is opened
+
 struct postgres {
     struct store store;
     PGconn *connection;
@@ -35,7 +37,7 @@ struct postgres {
 
 static int fail(const struct postgres *own, struct problem *problem, const char *why) {
     char line[512];
-    snprintf(line, sizeof line, "%s", why && *why ? why : PQerrorMessage(own->connection));
+    snprintf(line, sizeof line, "%s", why && *why ? why : pq->PQerrorMessage(own->connection));
     line[strcspn(line, "\n")] = 0;
     return problem_set(problem, -EIO, own->name, "%s", *line ? line : "the server does not answer");
 }
@@ -43,41 +45,42 @@ static int fail(const struct postgres *own, struct problem *problem, const char 
 // --- results
 
 static int check(const struct postgres *own, const PGresult *result, struct problem *problem) {
-    switch (PQresultStatus(result)) {
+    switch (pq->PQresultStatus(result)) {
     case PGRES_COMMAND_OK:
     case PGRES_TUPLES_OK:
     case PGRES_PIPELINE_SYNC: return 0;
     case PGRES_PIPELINE_ABORTED: return -EIO; // after the failure that is told
-    default: return fail(own, problem, PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY));
+    default: return fail(own, problem, pq->PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY));
     }
 }
 
 // Reads all results up to the last synchronisation, so that the connection can be used again also after a failure. The
 // last one with rows goes to `rows`.
 static int drain(struct postgres *own, PGresult **rows, struct problem *problem) {
-    int code = PQpipelineSync(own->connection) ? 0 : fail(own, problem, NULL);
+    int code = pq->PQpipelineSync(own->connection) ? 0 : fail(own, problem, NULL);
     own->pending = 0;
     for (bool more = code == 0; more;) {
-        PGresult *result = PQgetResult(own->connection);
-        if (!result && PQstatus(own->connection) != CONNECTION_OK) return code < 0 ? code : fail(own, problem, NULL);
+        PGresult *result = pq->PQgetResult(own->connection);
+        if (!result && pq->PQstatus(own->connection) != CONNECTION_OK)
+            return code < 0 ? code : fail(own, problem, NULL);
         if (!result) continue; // between the results of two statements
-        more = PQresultStatus(result) != PGRES_PIPELINE_SYNC;
+        more = pq->PQresultStatus(result) != PGRES_PIPELINE_SYNC;
         int checked = check(own, result, problem);
         if (code == 0) code = checked;
-        if (rows && PQresultStatus(result) == PGRES_TUPLES_OK) {
-            PQclear(*rows);
+        if (rows && pq->PQresultStatus(result) == PGRES_TUPLES_OK) {
+            pq->PQclear(*rows);
             *rows = result;
         } else {
-            PQclear(result);
+            pq->PQclear(result);
         }
     }
     return code;
 }
 
 static struct store_value value_of(const PGresult *result, int row, int column) {
-    if (PQgetisnull(result, row, column)) return (struct store_value){0};
-    const char *text = PQgetvalue(result, row, column);
-    switch (PQftype(result, column)) {
+    if (pq->PQgetisnull(result, row, column)) return (struct store_value){0};
+    const char *text = pq->PQgetvalue(result, row, column);
+    switch (pq->PQftype(result, column)) {
     case TYPE_INT8:
     case TYPE_INT2:
     case TYPE_INT4: return store_of_integer(strtoll(text, NULL, 10));
@@ -90,9 +93,9 @@ static struct store_value value_of(const PGresult *result, int row, int column) 
 
 static int read_rows(const PGresult *result, store_row *row, void *context) {
     struct store_value value[MOST_VALUES];
-    int count = PQnfields(result);
+    int count = pq->PQnfields(result);
     RETURN_IF(count > MOST_VALUES, ERR_LIMIT);
-    for (int i = 0; i < PQntuples(result); i++) {
+    for (int i = 0; i < pq->PQntuples(result); i++) {
         for (int k = 0; k < count; k++) value[k] = value_of(result, i, k);
         FORWARD(row(context, value, (size_t)count));
     }
@@ -104,7 +107,7 @@ static int read_rows(const PGresult *result, store_row *row, void *context) {
 static int send_prepare(struct postgres *own, const char *text, const char *name, uint64_t hash,
                         struct problem *problem) {
     if (lookup_find(&own->prepared, hash) != LOOKUP_NONE) return 0;
-    if (!PQsendPrepare(own->connection, name, text, 0, NULL)) return fail(own, problem, NULL);
+    if (!pq->PQsendPrepare(own->connection, name, text, 0, NULL)) return fail(own, problem, NULL);
     own->pending++;
     return lookup_set(&own->prepared, hash, 0);
 }
@@ -124,8 +127,9 @@ static int send(struct postgres *own, const struct store_statement *asked, struc
         if (value[i].kind == STORE_REAL) snprintf(number[i], sizeof number[i], "%.17g", value[i].real);
     }
     own->pending++;
-    return PQsendQueryPrepared(own->connection, name, (int)count, parameter, NULL, NULL, 0) ? 0
-                                                                                            : fail(own, problem, NULL);
+    return pq->PQsendQueryPrepared(own->connection, name, (int)count, parameter, NULL, NULL, 0)
+               ? 0
+               : fail(own, problem, NULL);
 }
 
 // What was prepared in a pipeline that failed may not be there.
@@ -142,7 +146,7 @@ static int run(struct store *store, const struct store_statement *asked, store_r
     PGresult *rows = NULL;
     int code = forget_if(own, drain(own, row ? &rows : NULL, problem));
     if (code == 0 && rows) code = read_rows(rows, row, context);
-    PQclear(rows);
+    pq->PQclear(rows);
     return code;
 }
 
@@ -173,7 +177,7 @@ static void roll_back(struct store *store) {
     struct postgres *own = (struct postgres *)store;
     struct problem ignored = {0};
     if (own->pending) forget_if(own, drain(own, NULL, &ignored));
-    if (PQtransactionStatus(own->connection) != PQTRANS_IDLE) now(own, "ROLLBACK", &ignored);
+    if (pq->PQtransactionStatus(own->connection) != PQTRANS_IDLE) now(own, "ROLLBACK", &ignored);
 }
 
 static int note_row(void *context, const struct store_value *value, size_t count) {
@@ -209,7 +213,7 @@ static bool is_own(struct store *store) {
 
 static void close_store(struct store *store) {
     struct postgres *own = (struct postgres *)store;
-    PQfinish(own->connection);
+    if (own->connection) pq->PQfinish(own->connection);
     lookup_free(&own->prepared);
     free(own->name);
     free(own);
@@ -241,10 +245,10 @@ static void ignore_notice(void *context, const PGresult *result) { (void)context
 static int connect_to(struct postgres *own, const char *address, struct problem *problem) {
     const char *const key[] = {"dbname", "fallback_application_name", "client_encoding", NULL};
     const char *const value[] = {address, "ioseer", "UTF8", NULL};
-    own->connection = PQconnectdbParams(key, value, 1);
-    if (PQstatus(own->connection) != CONNECTION_OK) return fail(own, problem, NULL);
-    PQsetNoticeReceiver(own->connection, ignore_notice, NULL);
-    if (!PQenterPipelineMode(own->connection)) return fail(own, problem, NULL);
+    own->connection = pq->PQconnectdbParams(key, value, 1);
+    if (pq->PQstatus(own->connection) != CONNECTION_OK) return fail(own, problem, NULL);
+    pq->PQsetNoticeReceiver(own->connection, ignore_notice, NULL);
+    if (!pq->PQenterPipelineMode(own->connection)) return fail(own, problem, NULL);
     // Compiling such statements would take longer than running them.
     FORWARD(now(own, "SET jit = off", problem));
     // The rows of jobs that ran at about the same time lie together: finding them by an index is cheaper than the
@@ -256,9 +260,12 @@ int store_open_postgres(struct store **store, const char *address, enum store_ac
     struct postgres *own = calloc(1, sizeof *own);
     (void)access;
     RETURN_IF(!own, -ENOMEM);
+    if (!pq) pq = late_load("libpq");
     own->name = plain_name(address);
     own->store = (struct store){&operations, own->name};
-    int code = own->name ? connect_to(own, address, problem) : -ENOMEM;
+    int code = !own->name ? -ENOMEM
+               : pq       ? connect_to(own, address, problem)
+                          : problem_set(problem, ERR_NOTHING, "PostgreSQL", "ioseer-libpq.so or libpq is missing");
     if (code < 0)
         close_store(&own->store);
     else

@@ -8,13 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifdef HAVE_LIBEDIT
-#include <histedit.h>
-#endif
-
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/verb.h"
+#ifdef HAVE_LIBEDIT
+#include "late/libedit.h"
+#endif
 
 struct prompt {
     struct sql *sql;
@@ -154,9 +153,11 @@ static int add_line(struct prompt *prompt, char *line) {
 
 enum { HISTORY_LINES = 1000 };
 
+static const struct libedit *libedit; // NULL until the prompt begins, and if it is not there
+
 static const char *prompt_text(EditLine *edit) {
     const struct prompt *prompt;
-    el_get(edit, EL_CLIENTDATA, &prompt);
+    libedit->el_get(edit, EL_CLIENTDATA, &prompt);
     return prompt->pending.len ? "   ...> " : "ioseer> ";
 }
 
@@ -177,28 +178,31 @@ static char *find_history(void) {
 
 static void begin_editing(struct prompt *prompt) {
     HistEvent event;
-    prompt->edit = el_init("ioseer", stdin, stdout, stderr);
-    prompt->history = history_init();
+    libedit = late_load("libedit");
+    if (!libedit) return;
+    prompt->edit = libedit->el_init("ioseer", stdin, stdout, stderr);
+    prompt->history = libedit->history_init();
     if (!prompt->edit || !prompt->history) return;
     prompt->history_path = find_history();
-    history(prompt->history, &event, H_SETSIZE, HISTORY_LINES);
-    history(prompt->history, &event, H_SETUNIQUE, 1);
-    if (prompt->history_path) history(prompt->history, &event, H_LOAD, prompt->history_path);
-    el_set(prompt->edit, EL_CLIENTDATA, prompt);
-    el_set(prompt->edit, EL_PROMPT, prompt_text);
-    el_set(prompt->edit, EL_EDITOR, "emacs");
-    el_set(prompt->edit, EL_HIST, history, prompt->history);
-    el_set(prompt->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    libedit->history(prompt->history, &event, H_SETSIZE, HISTORY_LINES);
+    libedit->history(prompt->history, &event, H_SETUNIQUE, 1);
+    if (prompt->history_path) libedit->history(prompt->history, &event, H_LOAD, prompt->history_path);
+    libedit->el_set(prompt->edit, EL_CLIENTDATA, prompt);
+    libedit->el_set(prompt->edit, EL_PROMPT, prompt_text);
+    libedit->el_set(prompt->edit, EL_EDITOR, "emacs");
+    libedit->el_set(prompt->edit, EL_HIST, libedit->history, prompt->history);
+    libedit->el_set(prompt->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
     // The terminal turns a Ctrl-D that comes between two lines into a 0.
-    el_set(prompt->edit, EL_BIND, "^@", "ed-end-of-file", NULL);
-    el_source(prompt->edit, NULL);
+    libedit->el_set(prompt->edit, EL_BIND, "^@", "ed-end-of-file", NULL);
+    libedit->el_source(prompt->edit, NULL);
 }
 
 static void end_editing(struct prompt *prompt) {
     HistEvent event;
-    if (prompt->history_path) history(prompt->history, &event, H_SAVE, prompt->history_path);
-    if (prompt->edit) el_end(prompt->edit);
-    if (prompt->history) history_end(prompt->history);
+    if (!libedit) return;
+    if (prompt->history_path) libedit->history(prompt->history, &event, H_SAVE, prompt->history_path);
+    if (prompt->edit) libedit->el_end(prompt->edit);
+    if (prompt->history) libedit->history_end(prompt->history);
     free(prompt->history_path);
 }
 
@@ -206,9 +210,9 @@ static void end_editing(struct prompt *prompt) {
 static char *edited_line(struct prompt *prompt) {
     HistEvent event;
     int count = 0;
-    const char *line = el_gets(prompt->edit, &count);
+    const char *line = libedit->el_gets(prompt->edit, &count);
     if (!line || count <= 0) return NULL;
-    if (!is_blank(line)) history(prompt->history, &event, H_ENTER, line);
+    if (!is_blank(line)) libedit->history(prompt->history, &event, H_ENTER, line);
     free(prompt->line);
     prompt->line = strdup(line);
     prompt->room = 0;

@@ -86,8 +86,7 @@ static enum status serve(struct view_http *http, const sigset_t *signals, const 
         view_http_stop(http);
     }
     if (http->lab) lab_end(http->lab);
-    if (code == ERR_NOTHING)
-        return cli_usage("view", "LOG", "this ioseer was built without libmicrohttpd; ioseer report writes a file");
+    if (code == ERR_NOTHING) return cli_usage("view", "LOG", "libmicrohttpd is missing; ioseer report writes a file");
     return code < 0 ? cli_fail("view", http->address, code) : STATUS_OK;
 }
 

@@ -23,6 +23,7 @@ void doctor_replay(struct doctor_check *check);
 void doctor_emulate(struct doctor_check *check);
 void doctor_stack(struct doctor_check *check);
 void doctor_page(struct doctor_check *check);
+void doctor_libraries(struct doctor_check *check); // those that are loaded late
 
 // machine.c: what the machine offers
 void doctor_clock(struct doctor_check *check);

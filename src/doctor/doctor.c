@@ -30,19 +30,13 @@ size_t doctor_run(struct doctor_check checks[DOCTOR_MAX_CHECKS], const char *pro
         const char *name;
         void (*run)(struct doctor_check *check);
     } table[] = {
-        {"library", doctor_library},
-        {"recording", doctor_recording},
-        {"MPICH", doctor_mpich},
-        {"Open MPI", doctor_openmpi},
-        {"replay", doctor_replay},
-        {"emulate", doctor_emulate},
-        {"stack", doctor_stack},
-        {"page", doctor_page},
-        {"clock", doctor_clock},
-        {"spill", doctor_spill},
-        {"byte counts", doctor_byte_counts},
-        {"kernel", doctor_kernel},
-        {"source lines", doctor_source_lines},
+        {"library", doctor_library},     {"recording", doctor_recording},
+        {"MPICH", doctor_mpich},         {"Open MPI", doctor_openmpi},
+        {"replay", doctor_replay},       {"emulate", doctor_emulate},
+        {"stack", doctor_stack},         {"page", doctor_page},
+        {"libraries", doctor_libraries}, {"clock", doctor_clock},
+        {"spill", doctor_spill},         {"byte counts", doctor_byte_counts},
+        {"kernel", doctor_kernel},       {"source lines", doctor_source_lines},
     };
     size_t count = sizeof table / sizeof table[0];
     for (size_t i = 0; i < count; i++) {

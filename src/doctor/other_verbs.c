@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/locate.h"
 #include "doctor/trial.h"
+#include "late/late.h"
 
 static const char reinstall[] = "build or install ioseer again";
 
@@ -47,6 +48,15 @@ void doctor_page(struct doctor_check *check) {
     if (record(check, &trial) && runs(check, &trial, "install Node.js and build ioseer again", words))
         doctor_pass(check, "report and view make pages");
     trial_remove(&trial);
+}
+
+void doctor_libraries(struct doctor_check *check) {
+    doctor_pass(check, "what verbs load when they need it is here");
+    for (size_t i = 0; late_names[i]; i++) {
+        if (late_load(late_names[i])) continue;
+        doctor_fail(check, reinstall, "ioseer-%s.so, or a library that it needs, is missing", late_names[i]);
+        return;
+    }
 }
 
 // A file that is written to the mount must be in the directory below.

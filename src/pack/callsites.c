@@ -13,12 +13,11 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/hash.h"
+#ifdef HAVE_LIBDW
+#include "late/libdw.h"
+#endif
 
 enum { MAX_LINE_BYTES = 512, MAX_MODULES = 1 << 12 };
-
-#ifdef HAVE_LIBDW
-#include <elfutils/libdwfl.h>
-#endif
 
 struct callsites_module {
     char *path;
@@ -37,11 +36,7 @@ static const char *base_name(const char *path) {
 
 #ifdef HAVE_LIBDW
 
-static const Dwfl_Callbacks callbacks = {
-    .find_elf = dwfl_build_id_find_elf,
-    .find_debuginfo = dwfl_standard_find_debuginfo,
-    .section_address = dwfl_offline_section_address,
-};
+static const struct libdw *dw; // NULL until the first object, and if it is not there
 
 // The path comes from a spill file: it may name anything, even a pipe.
 static int open_regular(const char *path) {
@@ -55,20 +50,21 @@ static int open_regular(const char *path) {
 }
 
 static void open_object(struct callsites_module *module) {
-    int fd = open_regular(module->path);
+    if (!dw) dw = late_load("libdw");
+    int fd = dw ? open_regular(module->path) : -1;
     if (fd < 0) return;
     unsetenv("DEBUGINFOD_URLS"); // libdwfl would ask servers, which can take forever
-    module->dwfl = dwfl_begin(&callbacks);
+    module->dwfl = dw->dwfl_begin(&dw->callbacks);
     if (!module->dwfl) {
         close(fd);
         return;
     }
     // libdwfl owns the descriptor from here on, unless it fails.
-    module->object = dwfl_report_offline(module->dwfl, base_name(module->path), module->path, fd);
+    module->object = dw->dwfl_report_offline(module->dwfl, base_name(module->path), module->path, fd);
     if (!module->object) close(fd);
-    dwfl_report_end(module->dwfl, NULL, NULL);
+    dw->dwfl_report_end(module->dwfl, NULL, NULL);
     Dwarf_Addr start = 0;
-    if (module->object) dwfl_module_info(module->object, NULL, &start, NULL, NULL, NULL, NULL, NULL);
+    if (module->object) dw->dwfl_module_info(module->object, NULL, &start, NULL, NULL, NULL, NULL, NULL);
     module->start = start;
 }
 
@@ -77,16 +73,16 @@ static void open_object(struct callsites_module *module) {
 static void describe(const struct callsites_module *module, uint64_t address, char out[MAX_LINE_BYTES]) {
     if (!module->object) return;
     GElf_Addr call = module->start + address - 1;
-    Dwfl_Line *line = dwfl_module_getsrc(module->object, call);
+    Dwfl_Line *line = dw->dwfl_module_getsrc(module->object, call);
     int number = 0;
-    const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
+    const char *file = line ? dw->dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
     if (file && number > 0) {
         snprintf(out, MAX_LINE_BYTES, "%s:%d", base_name(file), number);
         return;
     }
     GElf_Off offset;
     GElf_Sym symbol;
-    const char *function = dwfl_module_addrinfo(module->object, call, &offset, &symbol, NULL, NULL, NULL);
+    const char *function = dw->dwfl_module_addrinfo(module->object, call, &offset, &symbol, NULL, NULL, NULL);
     if (function && *function) snprintf(out, MAX_LINE_BYTES, "%s+0x%" PRIx64, function, (uint64_t)offset + 1);
 }
 
@@ -129,7 +125,7 @@ const char *callsites_line(struct callsites *sites, size_t module, uint64_t addr
 void callsites_free(struct callsites *sites) {
     for (size_t i = 0; i < sites->count; i++) {
 #ifdef HAVE_LIBDW
-        if (sites->module[i].dwfl) dwfl_end(sites->module[i].dwfl);
+        if (sites->module[i].dwfl) dw->dwfl_end(sites->module[i].dwfl);
 #endif
         free(sites->module[i].path);
     }

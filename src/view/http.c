@@ -15,7 +15,6 @@ void view_http_stop(struct view_http *http) { (void)http; }
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,10 +24,13 @@ void view_http_stop(struct view_http *http) { (void)http; }
 #include <time.h>
 
 #include "base/json_keys.h"
+#include "late/microhttpd.h"
 #include "report/page.h"
 #include "sql/sql.h"
 
 enum { MOST_CONNECTIONS = 32, IDLE_SECONDS = 60, HEADER_BYTES = 16 << 10, BODY_SECONDS = 10 };
+
+static const struct microhttpd *mhd; // set when the server starts
 
 // --- answers
 
@@ -44,17 +46,17 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
         {"Cross-Origin-Resource-Policy", "same-origin"},
         {"Content-Security-Policy", "frame-ancestors 'none'"},
     };
-    struct MHD_Response *response = MHD_create_response_from_buffer(text.len, text.text, MHD_RESPMEM_MUST_FREE);
+    struct MHD_Response *response = mhd->MHD_create_response_from_buffer(text.len, text.text, MHD_RESPMEM_MUST_FREE);
     if (!response) {
         free(text.text);
         return MHD_NO;
     }
-    MHD_add_response_header(response, "Content-Type", type);
+    mhd->MHD_add_response_header(response, "Content-Type", type);
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
-        MHD_add_response_header(response, headers[i][0], headers[i][1]);
-    if (status == MHD_HTTP_METHOD_NOT_ALLOWED) MHD_add_response_header(response, "Allow", "GET, POST");
-    enum MHD_Result result = MHD_queue_response(connection, status, response);
-    MHD_destroy_response(response);
+        mhd->MHD_add_response_header(response, headers[i][0], headers[i][1]);
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED) mhd->MHD_add_response_header(response, "Allow", "GET, POST");
+    enum MHD_Result result = mhd->MHD_queue_response(connection, status, response);
+    mhd->MHD_destroy_response(response);
     return result;
 }
 
@@ -81,8 +83,8 @@ static bool is_own_host(const struct view_http *http, const char *host) {
 
 static bool is_own_origin(const struct view_http *http, struct MHD_Connection *connection) {
     static const char scheme[] = "http://";
-    const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
-    const char *site = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site");
+    const char *origin = mhd->MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
+    const char *site = mhd->MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site");
     if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0) return false;
     return !origin || (!strncmp(origin, scheme, strlen(scheme)) && is_own_host(http, origin + strlen(scheme)));
 }
@@ -109,7 +111,7 @@ static bool parse_number(const char *text, uint64_t *number) {
 }
 
 static bool parse_seconds(struct MHD_Connection *connection, const char *key, double otherwise, double *seconds) {
-    const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, key);
+    const char *text = mhd->MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, key);
     char *end;
     *seconds = otherwise;
     if (!text) return otherwise >= 0;
@@ -147,7 +149,7 @@ static int answer_timeline(struct view_http *http, struct MHD_Connection *connec
     double from, to;
     uint64_t width;
     if (!parse_seconds(connection, "from", -1, &from) || !parse_seconds(connection, "to", -1, &to) ||
-        !parse_number(MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "width"), &width))
+        !parse_number(mhd->MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "width"), &width))
         return ERR_USAGE;
     return view_logs_timeline(http->logs, log, from, to, width, text);
 }
@@ -157,7 +159,7 @@ static int answer_call(struct view_http *http, struct MHD_Connection *connection
     double at;
     uint64_t id;
     if (!parse_seconds(connection, "at", 0, &at) ||
-        !parse_number(MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "id"), &id))
+        !parse_number(mhd->MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "id"), &id))
         return ERR_USAGE;
     return view_logs_call(http->logs, log, id, at, text);
 }
@@ -169,7 +171,7 @@ static int write_tables(void *context, struct json_out *json) {
 }
 
 static const char *find_argument(void *context, const char *key) {
-    return MHD_lookup_connection_value(context, MHD_GET_ARGUMENT_KIND, key);
+    return mhd->MHD_lookup_connection_value(context, MHD_GET_ARGUMENT_KIND, key);
 }
 
 static int answer_path(struct view_http *http, struct MHD_Connection *connection, const char *path,
@@ -194,9 +196,9 @@ static int answer_path(struct view_http *http, struct MHD_Connection *connection
 }
 
 static bool has_body(struct MHD_Connection *connection, size_t upload_bytes) {
-    const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
+    const char *length = mhd->MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
     return upload_bytes || (length && strcmp(length, "0") != 0) ||
-           MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
+           mhd->MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
 }
 
 // Lives from the request's first line to its end.
@@ -289,7 +291,7 @@ static enum MHD_Result answer_question(struct view_http *http, struct MHD_Connec
     uint64_t log;
     struct view_answer text = {0};
     struct view_asker asker;
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *info = mhd->MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     int code = ERR_USAGE;
     bool is_text = !memchr(request->body, '\0', request->length);
     if (is_in("open", path, &log)) {
@@ -297,7 +299,7 @@ static enum MHD_Result answer_question(struct view_http *http, struct MHD_Connec
     } else if (is_text && is_in("query", path, &log)) {
         code = view_logs_query(http->logs, log, request->body, &text);
     } else if (info && is_text && is_in("sql", path, &log) &&
-               parse_number(MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "page"), &asker.page)) {
+               parse_number(mhd->MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "page"), &asker.page)) {
         asker.socket = info->connect_fd;
         code = view_logs_sql(http->logs, log, request->body, &asker, &text);
     }
@@ -309,8 +311,8 @@ static enum MHD_Result begin_body(const struct view_http *http, struct MHD_Conne
     uint64_t log, length;
     if (!is_question(http, path, &log) && !find_action(http, path))
         return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET");
-    if (MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding") ||
-        !parse_number(MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length"), &length) ||
+    if (mhd->MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding") ||
+        !parse_number(mhd->MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length"), &length) ||
         length > VIEW_MAX_BODY)
         return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE, "the body has no length, or is too long");
     request->begun = time(NULL);
@@ -348,7 +350,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     if (!is_post && has_body(connection, *upload_bytes))
         return refuse(connection, MHD_HTTP_BAD_REQUEST, "a request has no body");
     if (request->problem) return refuse(connection, MHD_HTTP_BAD_REQUEST, request->problem);
-    if (!is_own_host(http, MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host")))
+    if (!is_own_host(http, mhd->MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host")))
         return refuse(connection, MHD_HTTP_FORBIDDEN, "not the server's own address");
     if (!is_own_origin(http, connection)) return refuse(connection, MHD_HTTP_FORBIDDEN, "another origin");
     const char *path = after_token(http, url);
@@ -373,23 +375,25 @@ static int make_token(char token[VIEW_TOKEN_CHARACTERS + 1]) {
 int view_http_start(struct view_http *http) {
     struct sockaddr_in where = {.sin_family = AF_INET, .sin_port = htons(http->port)};
     RETURN_IF(inet_pton(AF_INET, http->address, &where.sin_addr) != 1, ERR_USAGE);
+    mhd = late_load("microhttpd");
+    RETURN_IF(!mhd, ERR_NOTHING);
     FORWARD(make_token(http->token));
     errno = 0;
     struct MHD_Daemon *daemon =
-        MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, handle, http,
-                         MHD_OPTION_SOCK_ADDR, &where, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS,
-                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                         (size_t)HEADER_BYTES, MHD_OPTION_URI_LOG_CALLBACK, begin_request, NULL,
-                         MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL, MHD_OPTION_END);
+        mhd->MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, handle,
+                              http, MHD_OPTION_SOCK_ADDR, &where, MHD_OPTION_CONNECTION_LIMIT,
+                              (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS,
+                              MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_URI_LOG_CALLBACK,
+                              begin_request, NULL, MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL, MHD_OPTION_END);
     RETURN_IF(!daemon, errno ? -errno : -EADDRINUSE);
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
+    const union MHD_DaemonInfo *info = mhd->MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
     if (info) http->port = info->port;
     http->daemon = daemon;
     return 0;
 }
 
 void view_http_stop(struct view_http *http) {
-    if (http->daemon) MHD_stop_daemon(http->daemon);
+    if (http->daemon) mhd->MHD_stop_daemon(http->daemon);
     http->daemon = NULL;
 }
 

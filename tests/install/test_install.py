@@ -123,7 +123,7 @@ class InstallTest(CommandLineTest):
         """What doctor says about each part of the installation."""
         checks = json.loads(self.ioseer(prefix, 'doctor', '--json', statuses=statuses))['checks']
         return {check['name']: check for check in checks
-                if check['name'] in ('library', 'recording', 'replay', 'stack', 'MPICH', 'Open MPI')}
+                if check['name'] in ('library', 'recording', 'replay', 'stack', 'libraries', 'MPICH', 'Open MPI')}
 
     def check(self, prefix):
         for check in self.doctor(prefix).values():

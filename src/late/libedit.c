@@ -1,0 +1,3 @@
+#include "late/libedit.h"
+
+LATE_EXPORTED const struct libedit late_functions = {LATE_LIBEDIT(LATE_ADDRESS)};
