@@ -9,13 +9,16 @@ import json
 import os
 import random
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
+import time
 
 from common import Place, machine, table
 
 RESAMPLES = 2000
+COMPILE = 'ninja, C compiler'
 LIMITS = {'always on': 0.5, 'trace': 2.0}  # percent of the run time
 
 
@@ -79,8 +82,38 @@ def compile_job(place, source, folder):
                    stderr=subprocess.DEVNULL)
     targets = ['src/log/liblog.a', 'src/pack/libpack.a']
     clean = ['ninja', '-C', folder, '-t', 'clean', *targets]
-    return Job(place, 'ninja, C compiler', ['ninja', '-C', folder, '-j2', *targets],
+    return Job(place, COMPILE, ['ninja', '-C', folder, '-j2', *targets],
                lambda: subprocess.run(clean, check=True, stdout=subprocess.DEVNULL))
+
+
+class Emulated:
+    """A slow file system, mounted where a job needs it. It goes away however the program ends, but by SIGKILL."""
+    SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+    def __init__(self, place, folder):
+        self.place, self.folder = place, folder
+
+    def __enter__(self):
+        for number in self.SIGNALS:
+            signal.signal(number, lambda number, frame: sys.exit(128 + number))
+        os.makedirs(self.folder + '.backing')
+        os.mkdir(self.folder)
+        try:
+            subprocess.run([self.place.ioseer, 'emulate', '-q', '--meta-latency', '200us', self.folder + '.backing', self.folder],
+                           check=True)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_):
+        for number in self.SIGNALS:  # a second one must not leave the mount
+            signal.signal(number, signal.SIG_IGN)
+        end = time.monotonic() + 60  # a job that was cut off may still use it
+        while os.path.ismount(self.folder) and time.monotonic() < end:
+            if subprocess.run([self.place.ioseer, 'emulate', '-q', '--stop', self.folder], check=False).returncode:
+                time.sleep(0.5)
+        for number in self.SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def main():
@@ -90,23 +123,27 @@ def main():
     print(machine())
     tree = os.path.join(build, 'bench', 'jobs')
     slow = os.path.join(place.folder, 'slow')
-    for folder in (tree, slow, slow + '.backing'):
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
-    subprocess.run([place.ioseer, 'emulate', '-q', '--meta-latency', '200us', slow + '.backing', slow], check=True)
-    jobs = [Job(place, 'ior, in memory', example('ior', build, place.folder, '--segments', '160', '--block', '8388608')),
-            Job(place, 'metadata, 0.2 ms a call', example('metadata', build, slow, '--files', '800')),
-            Job(place, 'metadata, in memory', example('metadata', build, place.folder, '--files', '40000')),
-            compile_job(place, os.path.dirname(os.path.dirname(os.path.abspath(__file__))), tree)]
-    names = tuple(sys.argv[3:])
-    jobs = [job for job in jobs if not names or job.name.startswith(names)]
-    try:
-        rows = [row for job in jobs for row in rows_of(job, count)]
-    finally:
-        subprocess.run([place.ioseer, 'emulate', '-q', '--stop', slow], check=True)
-        shutil.rmtree(tree)
+    shutil.rmtree(tree, ignore_errors=True)
+    with Emulated(place, slow):
+        try:
+            rows = measure(place, build, count, slow, tree)
+        finally:
+            shutil.rmtree(tree, ignore_errors=True)
     table(f'Added to a whole job, percent: median of {count} rounds and its 95 % interval',
           ['job', 'recorded', 'bare, s', 'wall time', 'processor time', 'limit'], rows)
+
+
+def measure(place, build, count, slow, tree):
+    names = tuple(sys.argv[3:])
+
+    def wanted(name):
+        return not names or name.startswith(names)
+    jobs = [Job(place, 'ior, in memory', example('ior', build, place.folder, '--segments', '160', '--block', '8388608')),
+            Job(place, 'metadata, 0.2 ms a call', example('metadata', build, slow, '--files', '800')),
+            Job(place, 'metadata, in memory', example('metadata', build, place.folder, '--files', '40000'))]
+    if wanted(COMPILE):
+        jobs.append(compile_job(place, os.path.dirname(os.path.dirname(os.path.abspath(__file__))), tree))
+    return [row for job in jobs if wanted(job.name) for row in rows_of(job, count)]
 
 
 main()

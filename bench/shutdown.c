@@ -1,11 +1,12 @@
 // shutdown RANKS SHARED OWN: what the end of an MPI job costs rank 0 (reduce/run.h), with RANKS ranks that share so
 // many files and have so many of their own. The other ranks do not exist: their messages are generated. Prints one
 // line: seconds of own work, of transfer by a model, messages, bytes sent and received, most bytes in memory, bytes of
-// the log without its processes, bytes that a record of each rank adds to it, files of rank 0.
+// the log, and with a record of each rank, files of rank 0.
 //
-// The log has what the packer writes for such a job: header, trailer, the blocks of all writers, each as large as that
-// of rank 0, and the records of the job and of the reduction, together with the only block if there is one. What is not
-// in it: processes that are no ranks, such as launchers, and what the packer looks up on its host: devices and mounts.
+// The log is made by the packer, of spill files of all ranks: with one record for all of them, and with a record of
+// each. With several writers, blocks as large as those of rank 0
+// are added for each. What is not in it: processes that are
+// no ranks, such as launchers, and how the hosts' clocks were aligned.
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -19,15 +20,19 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/io.h"
-#include "base/varint.h"
 #include "fmt/block.h"
 #include "fmt/part.h"
 #include "fmt/records.h"
+#include "fmt/spill.h"
+#include "pack/pack.h"
 #include "reduce/run.h"
 
 // The network that the model assumes: such as the one of the machine in Darshan's paper, and slower than today's.
 #define LATENCY_S 3e-6
 #define BYTES_PER_S 1e9
+
+#define START_NS UINT64_C(1795000000123456789)
+enum { MOST_RANKS = 1024 }; // as the setting rank_cap says
 
 struct simulation {
     uint64_t ranks, shared, own;
@@ -229,81 +234,53 @@ static int swap(void *context, int with, const void *data, size_t len, struct by
 
 // --- the log
 
-// As in srun -n RANKS ./simulation input.nml, in a batch job.
-static void put_job(struct simulation *s, struct fields_out *out) {
-    const uint64_t start_ns = UINT64_C(1795000000123456789);
+enum { HOST_RANKS = 64, RUN_S = 3600, CHUNK_BYTES = 4096, SPILL_BYTES = SPILL_HEADER_BYTES + CHUNK_BYTES };
+
+static uint64_t random_ns(struct simulation *s, uint64_t below) { return next_random(s) % below; }
+
+// 64 ranks on a host, which began within a second and ended within another. Clocks of hosts are the system's.
+static void fill_header(struct simulation *s, struct spill_header *header, uint64_t rank, uint64_t part) {
+    const uint64_t second = 1000000000, start = START_NS + rank * second / s->ranks + random_ns(s, second / s->ranks);
+    const uint64_t run = RUN_S * second + random_ns(s, second), host = rank / HOST_RANKS;
+    *header = (struct spill_header){.magic = SPILL_MAGIC,
+                                    .version = SPILL_VERSION,
+                                    .header_bytes = SPILL_HEADER_BYTES,
+                                    .pid = (uint32_t)(20000 + host * 17 % 1000 + rank % HOST_RANKS),
+                                    .ppid = (uint32_t)(19000 + host * 17 % 1000),
+                                    .uid = 20123,
+                                    .clock_is_ns = 1,
+                                    .start = {start, start - host * 12345678, start},
+                                    .latest = {start + run, start + run - host * 12345678, start + run},
+                                    .capacity = SPILL_BYTES,
+                                    .next = SPILL_BYTES,
+                                    .exit = EXIT_CLEAN,
+                                    .trace_ended = LOSS_TRACE_CAP,
+                                    .chars_start = {3000, 0},
+                                    .chars_end = {55000 + random_ns(s, 100), (s->shared + s->own) * (10 << 20)},
+                                    .chars_known = 3,
+                                    .cpu_wait_known = 1,
+                                    .cpu_wait_ns = second + random_ns(s, 1000000),
+                                    .handed_until = SPILL_BYTES,
+                                    .part = part};
+    header->handed_bytes[1][LAYER_POSIX] = (s->shared + s->own) * (10 << 20);
+}
+
+static void put_job(struct fields_out *out) {
     fields_begin(out, RECORD_JOB);
     fields_string(out, JOB_COMMAND, "srun");
     fields_string(out, JOB_COMMAND, "./simulation");
     fields_string(out, JOB_COMMAND, "input.nml");
-    fields_number(out, JOB_START_NS, start_ns);
+    fields_number(out, JOB_START_NS, START_NS);
     fields_string(out, JOB_HOST, "node0001");
     fields_string(out, JOB_CWD, "/scratch/project/run-20261117");
     fields_string(out, JOB_VERSION, IOSEER_VERSION);
     fields_number(out, JOB_UID, 20123);
     fields_string(out, JOB_ID, "4711003");
-    fields_number(out, JOB_END_NS, start_ns + UINT64_C(3600000000000) + next_random(s) % 1000000000);
-    fields_number(out, JOB_COMPLETE, 1);
-    fields_number(out, JOB_EXIT_STATUS, 0);
-    fields_number(out, JOB_NPROCS, s->ranks);
-    fields_end(out);
-    fields_begin(out, RECORD_REDUCTION);
-    fields_number(out, REDUCTION_RANKS, s->ranks);
-    fields_signed(out, REDUCTION_START_NS, -(int64_t)(next_random(s) % 1000000000));
-    fields_number(out, REDUCTION_PROCESS, 1);
     fields_end(out);
 }
 
-// Returns 1 if the file has one block, and 0 if it has more.
-static int read_block(const char *folder, struct bytes *records) {
-    struct bytes part = {0};
-    struct log_block block = {0};
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, PART_BLOCKS);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    RETURN_IF(fd < 0, -errno);
-    int code = io_read_all(fd, &part, LOG_BLOCK_MAX_RAW);
-    close(fd);
-    const uint8_t *at = part.data + LOG_HEADER_BYTES;
-    size_t len = part.len - LOG_HEADER_BYTES;
-    if (code >= 0) code = part.len > LOG_HEADER_BYTES ? 0 : ERR_TRUNCATED;
-    if (code >= 0) code = log_block_get(at, len, &block);
-    bool is_only = code >= 0 && len == (size_t)block.header_bytes + block.stored_len;
-    if (is_only) code = log_block_load(&block, at + block.header_bytes, records);
-    bytes_free(&part);
-    return code < 0 ? code : is_only;
-}
-
-static int64_t log_bytes(struct simulation *s, const char *folder, const struct reduce_costs *costs) {
-    struct log_block block = {.type = BLOCK_RECORDS};
-    struct bytes records = {0}, out = {0};
-    uint8_t job[1024];
-    struct fields_out fields = {.at = job, .end = job + sizeof job};
-    uint64_t writers = s->ranks / s->group, bytes = LOG_HEADER_BYTES + LOG_TRAILER_BYTES;
-    put_job(s, &fields);
-    int is_one = writers == 1 ? read_block(folder, &records) : 0;
-    int code = is_one < 0 ? is_one : bytes_append(&records, job, (size_t)(fields.at - job));
-    if (code == 0) code = log_block_append(&block, records.data, records.len, &out);
-    bytes += out.len + (is_one ? 0 : writers * costs->written_bytes);
-    bytes_free(&records);
-    bytes_free(&out);
-    return code < 0 ? code : (int64_t)bytes;
-}
-
-// --- the processes: 64 ranks on a host, which began within a second and ended within another
-
-enum { HOST_RANKS = 64, PROCESS_ROOM = 1024, RECORDS_BYTES = 256 << 10 };
-
-static void put_clock(struct fields_out *out, uint64_t host) {
-    fields_number(out, PROCESS_CLOCK_UNITS, 1234567890123 + host * 987654321);
-    fields_signed(out, PROCESS_CLOCK_NS, (int64_t)(host * 12345));
-    fields_number(out, PROCESS_CLOCK_SPAN_UNITS, 2250000000000);
-    fields_number(out, PROCESS_CLOCK_SPAN_NS, 3600123456789);
-}
-
-static void put_what(struct fields_out *out, const struct simulation *s, uint64_t rank) {
-    char host[32];
-    snprintf(host, sizeof host, "node%04lu", rank / HOST_RANKS + 1);
+static void put_process(struct fields_out *out, const struct simulation *s, const char *host, uint64_t rank) {
+    fields_begin(out, RECORD_PROCESS);
     fields_string(out, PROCESS_HOST, host);
     fields_string(out, PROCESS_EXE, "/home/user/simulation/bin/simulation");
     fields_string(out, PROCESS_CWD, "/scratch/project/run-20261117");
@@ -314,74 +291,96 @@ static void put_what(struct fields_out *out, const struct simulation *s, uint64_
     fields_number(out, PROCESS_MPI_SIZE, s->ranks);
     fields_number(out, PROCESS_LOCAL_RANK, rank % HOST_RANKS + 1);
     fields_string(out, PROCESS_MPI, "MPICH 4.0.2");
-}
-
-static void put_process(struct simulation *s, struct fields_out *out, uint64_t rank) {
-    const uint64_t run_ns = UINT64_C(3600000000000), second = 1000000000, host = rank / HOST_RANKS;
-    const uint64_t left_out[LEFT_OUT_COUNT] = {0, 40000 + next_random(s) % 100};
-    uint64_t written[LAYER_COUNT] = {0};
-    written[LAYER_POSIX] = (s->shared + s->own) * (10 << 20);
-    fields_begin(out, RECORD_PROCESS);
-    fields_number(out, PROCESS_ID, rank + 1);
-    fields_number(out, PROCESS_PID, 20000 + host * 17 % 1000 + rank % HOST_RANKS);
-    fields_number(out, PROCESS_PPID, 19000 + host * 17 % 1000);
-    fields_number(out, PROCESS_UID, 20123);
-    put_what(out, s, rank);
-    fields_number(out, PROCESS_START_NS, rank * second / s->ranks + next_random(s) % (second / s->ranks));
-    fields_number(out, PROCESS_END_NS, run_ns + next_random(s) % second);
-    put_clock(out, host);
-    fields_number(out, PROCESS_EXIT, EXIT_CLEAN);
-    fields_number(out, PROCESS_EXIT_VALUE, 0);
-    fields_number(out, PROCESS_READ_CHARS, 52000 + next_random(s) % 100);
-    fields_number(out, PROCESS_WRITE_CHARS, written[LAYER_POSIX]);
-    fields_number(out, PROCESS_LOAD_READ_CHARS, 3000);
-    fields_number(out, PROCESS_LOAD_WRITE_CHARS, 0);
-    fields_indexed(out, PROCESS_LEFT_OUT_READ, left_out, LEFT_OUT_COUNT);
-    fields_number(out, PROCESS_LEFT_OUT_CALLS, 12);
-    fields_number(out, PROCESS_STDIO_KERNEL_READ, 0);
-    fields_number(out, PROCESS_STDIO_KERNEL_WRITE, 0);
-    fields_number(out, PROCESS_COMM_CALLS, 100 << 4);
-    fields_number(out, PROCESS_COMM_NS, (10 * second + next_random(s) % second) << 4);
-    fields_number(out, PROCESS_TRACE_ENDED, LOSS_TRACE_CAP);
-    fields_number(out, PROCESS_IO_NS, (s->shared + s->own) * 5000000 + next_random(s) % 1000000);
-    fields_indexed(out, PROCESS_REDUCED_WRITTEN, written, LAYER_COUNT);
-    fields_number(out, PROCESS_CPU_WAIT_NS, second + next_random(s) % 1000000);
     fields_end(out);
 }
 
-static int64_t process_bytes(struct simulation *s) {
-    struct bytes records = {0}, out = {0};
-    struct log_block block = {.type = BLOCK_RECORDS};
-    int64_t bytes = 0;
-    for (uint64_t rank = 0; rank < s->ranks && bytes >= 0; rank++) {
-        uint8_t *at = bytes_reserve(&records, PROCESS_ROOM);
-        if (!at) return -ENOMEM;
-        struct fields_out fields = {.at = at, .end = at + PROCESS_ROOM};
-        put_process(s, &fields, rank);
-        records.len += (size_t)(fields.at - at);
-        if (records.len < RECORDS_BYTES && rank + 1 < s->ranks) continue;
-        int code = log_block_append(&block, records.data, records.len, &out);
-        bytes = code < 0 ? code : bytes + (int64_t)out.len;
-        records.len = out.len = 0;
-    }
-    bytes_free(&records);
-    bytes_free(&out);
-    return bytes;
+static int write_file(const char *folder, const char *name, const void *data, size_t len) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    RETURN_IF(fd < 0, -errno);
+    int code = io_write_all(fd, data, len);
+    close(fd);
+    return code;
 }
 
-static void remove_folder(const char *folder) {
-    static const char *const names[] = {PART_BLOCKS, PART_INDEX, PART_INDEX_NEW};
-    char path[128];
-    for (unsigned i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        unlink(path);
+static int write_spill(struct simulation *s, const char *folder, uint64_t rank, uint64_t part) {
+    _Alignas(8) uint8_t data[SPILL_BYTES] = {0};
+    struct spill_chunk *chunk = (struct spill_chunk *)(data + SPILL_HEADER_BYTES);
+    uint8_t *payload = (uint8_t *)chunk + SPILL_CHUNK_HEADER_BYTES;
+    struct fields_out out = {.at = payload, .end = data + sizeof data};
+    char host[32], name[64];
+    fill_header(s, (struct spill_header *)data, rank, part);
+    *chunk = (struct spill_chunk){.magic = SPILL_CHUNK_MAGIC, .kind = CHUNK_RECORDS, .bytes = CHUNK_BYTES};
+    chunk->tally.left_out[0][LEFT_OUT_EXCLUDED] = 40000 + random_ns(s, 100);
+    chunk->tally.left_out_calls = 12;
+    chunk->tally.comm[0].count = 100;
+    chunk->tally.comm[0].units = UINT64_C(10000000000) + random_ns(s, 1000000000);
+    chunk->tally.io_units = (s->shared + s->own) * 5000000 + random_ns(s, 1000000);
+    snprintf(host, sizeof host, "node%04lu", rank / HOST_RANKS + 1);
+    put_process(&out, s, host, rank);
+    chunk->used = (uint32_t)(out.at - payload);
+    snprintf(name, sizeof name, "%s.%lu" SPILL_SUFFIX, host, rank);
+    return write_file(folder, name, data, sizeof data);
+}
+
+// If rank 0 is the only writer, its part is the whole one, but for the number of files, which others would have told
+// it; else an empty one stands for all.
+static int put_part(const struct simulation *s, const char *folder, uint64_t *id) {
+    uint8_t blocks[LOG_HEADER_BYTES] = {0};
+    struct part_head head = {.id = 1, .end = sizeof blocks, .ranks = s->ranks, .epoch_ns = START_NS};
+    struct bytes index = {0};
+    char path[256];
+    snprintf(path, sizeof path, "%s/" PART_INDEX, folder);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    RETURN_IF(fd < 0, -errno);
+    int code = io_read_all(fd, &index, 1 << 20);
+    close(fd);
+    if (code >= 0 && s->group == s->ranks) {
+        code = part_head_get(index.data, &head);
+        head.files = s->shared;
+    } else if (code >= 0) {
+        index.len = PART_HEAD_BYTES;
+        code = write_file(folder, PART_BLOCKS, blocks, sizeof blocks);
     }
-    rmdir(folder);
+    if (code >= 0) {
+        part_head_put(index.data, &head);
+        code = write_file(folder, PART_INDEX, index.data, index.len);
+    }
+    bytes_free(&index);
+    *id = head.id;
+    return code < 0 ? code : 0;
+}
+
+// What the ranks leave in the job's folder.
+static int write_job(struct simulation *s, const char *folder) {
+    uint8_t job[1024];
+    struct fields_out out = {.at = job, .end = job + sizeof job};
+    uint64_t part = 0;
+    FORWARD(put_part(s, folder, &part));
+    put_job(&out);
+    FORWARD(write_file(folder, PACK_JOB_FILE, job, (size_t)(out.at - job)));
+    for (uint64_t rank = 0; rank < s->ranks; rank++) FORWARD(write_spill(s, folder, rank, part));
+    return 0;
+}
+
+// Bytes of the packer's log, with the blocks of all writers.
+static int64_t log_bytes(struct simulation *s, const char *folder, const struct reduce_costs *costs,
+                         uint64_t most_ranks) {
+    const struct pack_options options = {.replace = true, .most_ranks = most_ranks};
+    struct pack_result result;
+    char path[256];
+    snprintf(path, sizeof path, "%s.log", folder);
+    int code = pack_directory(NULL, folder, path, &options, &result);
+    unlink(path);
+    RETURN_IF(code < 0, code);
+    uint64_t writers = s->ranks / s->group;
+    return (int64_t)(result.log_bytes + (writers > 1 ? writers * costs->written_bytes : 0));
 }
 
 int main(int argc, char **argv) {
     struct simulation s = {.random = 88172645463325252u, .group = 1};
-    char folder[] = "/tmp/ioseer-shutdown-XXXXXX";
+    char folder[] = "/dev/shm/ioseer-shutdown-XXXXXX"; // files of 8 KiB for each rank
     struct reduce_costs costs;
     if (argc != 4 || !mkdtemp(folder)) return 2;
     s.ranks = strtoull(argv[1], NULL, 10);
@@ -390,7 +389,7 @@ int main(int argc, char **argv) {
     while (UINT64_C(1) << (s.rounds + 1) <= s.ranks) s.rounds++;
     const struct reduce_link link = {&s, 0, 1 << s.rounds, send_to, receive_from, swap};
     const struct reduce_job job = {.folder = folder,
-                                   .epoch_ns = UINT64_C(1000000000000),
+                                   .epoch_ns = START_NS,
                                    .clock = {.span_units = 1, .span_ns = 1},
                                    .hand_over = hand_over,
                                    .name_of = name_of,
@@ -398,13 +397,15 @@ int main(int argc, char **argv) {
     s.resumed_s = seconds();
     int code = reduce_run(&job, &link, &costs);
     s.work_s += seconds() - s.resumed_s;
-    int64_t log = code < 0 ? code : log_bytes(&s, folder, &costs), processes = log < 0 ? log : process_bytes(&s);
-    remove_folder(folder);
-    if (processes < 0) {
-        fprintf(stderr, "shutdown: %s\n", err_text((int)processes));
+    if (code == 0) code = write_job(&s, folder);
+    int64_t each = code < 0 ? code : log_bytes(&s, folder, &costs, 0);
+    int64_t together = each < 0 ? each : log_bytes(&s, folder, &costs, MOST_RANKS);
+    pack_remove_directory(folder);
+    if (together < 0) {
+        fprintf(stderr, "shutdown: %s\n", err_text((int)together));
         return 1;
     }
     printf("%lu %lu %lu %.6f %.6f %lu %lu %lu %lu %ld %ld %lu\n", s.ranks, s.shared, s.own, s.work_s, s.transfer_s,
-           costs.rounds, costs.sent_bytes, costs.received_bytes, costs.most_bytes, log, processes, costs.files);
+           costs.rounds, costs.sent_bytes, costs.received_bytes, costs.most_bytes, together, each, costs.files);
     return 0;
 }

@@ -27,13 +27,13 @@ def simulate(build):
         printed = subprocess.run([program, str(ranks), str(shared), str(own)], check=True, stdout=subprocess.PIPE, text=True)
         words = printed.stdout.split()
         work, transfer = (float(word) * 1e3 for word in words[3:5])
-        messages, sent, received, memory, log, processes = (int(word) for word in words[5:11])
+        messages, sent, received, memory, log, each = (int(word) for word in words[5:11])
         files = shared + own * ranks
         rows.append([f'{ranks:,}', f'{shared:,}', f'{own:,}', f'{work:.1f}', f'{transfer:.1f}', messages,
-                     f'{(sent + received) / 1e3:,.1f}', f'{memory / 1e3:,.1f}', f'{log:,}', f'{log / files:,.0f}', f'{processes:,}', f'{log + processes:,}',
+                     f'{(sent + received) / 1e3:,.1f}', f'{memory / 1e3:,.1f}', f'{log:,}', f'{log / files:,.0f}', f'{each:,}',
                      paper])
     table('One rank of many', ['ranks', 'shared files', 'own', 'work, ms', 'transfer, ms', 'messages', 'kB moved', 'kB in memory',
-                               'bytes of the log', 'per file', 'processes', 'with them', "Darshan's paper"], rows)
+                               'bytes of the log', 'per file', 'with a record of each rank', "Darshan's paper"], rows)
 
 
 class Runs:

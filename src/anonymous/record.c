@@ -10,6 +10,7 @@
 #include "base/glob.h"
 #include "base/settings.h"
 #include "fmt/counters.h"
+#include "fmt/group.h"
 #include "fmt/record_id.h"
 #include "log/import.h"
 
@@ -27,6 +28,7 @@ enum rule {
     OPERATION, // of NFS: a word, and numbers
     PLACED,    // a path, a zero byte, numbers of servers
     STRIPE,
+    HOSTS,   // of a group of processes: a field for each
     CALL,    // name of a call that ioseer knows
     SETTING, // name of a variable that ioseer stores by itself
     USER,    // another number
@@ -68,7 +70,11 @@ static const uint8_t rules[][MAX_KEYS] = {
                         [PROCESS_MPI] = WORDS,
                         [PROCESS_MPI_SIZE... PROCESS_COUNTS_ALL] = NUMBER,
                         [PROCESS_REDUCED_READ] = NUMBER,
-                        [PROCESS_REDUCED_WRITTEN] = NUMBER},
+                        [PROCESS_REDUCED_WRITTEN... PROCESS_MEMBERS] = NUMBER,
+                        [PROCESS_RANKS] = PACKED,
+                        [PROCESS_HOSTS] = HOSTS,
+                        [PROCESS_SPREAD] = PACKED,
+                        [PROCESS_REAPED... PROCESS_WITH] = NUMBER},
     [RECORD_FILE] = {[FILE_ID] = NUMBER,
                      [FILE_NAME] = PATH,
                      [FILE_DEVICE] = DEVICE,
@@ -289,6 +295,26 @@ static int put_text(const struct anonymous *a, enum rule rule, const struct fiel
 
 // --- records
 
+static int put_hosts(const struct anonymous *a, const struct field *field, struct bytes *out) {
+    struct bytes name = {0}, host = {0}, text = {0};
+    struct group_hosts hosts;
+    FORWARD(group_hosts_get(field->data, field->len, &hosts));
+    char *at = (char *)bytes_reserve(&name, hosts.len + 1);
+    int code = at ? 0 : -ENOMEM;
+    for (uint64_t i = 0; i < hosts.hosts && code == 0; i++) {
+        group_host_name(&hosts, i, at);
+        host.len = text.len = 0;
+        code = anonymous_text(a->key, at, hosts.len, &host);
+        const struct group_hosts one = {1, hosts.each, (const char *)host.data, host.len};
+        if (code == 0) code = group_hosts_put(&text, &one);
+        if (code == 0) code = anonymous_put_bytes(out, field->key, &text);
+    }
+    bytes_free(&name);
+    bytes_free(&host);
+    bytes_free(&text);
+    return code;
+}
+
 // A rule for numbers keeps no bytes, and the other way round.
 static bool is_for_bytes(enum rule rule) { return rule > NUMBER && rule < USER; }
 
@@ -296,6 +322,7 @@ static int put_field(const struct anonymous *a, enum rule rule, const struct fie
                      struct bytes *out) {
     struct bytes text = {0};
     if (rule == DROP || is_for_bytes(rule) != field->is_bytes) return 0;
+    if (rule == HOSTS) return put_hosts(a, field, out);
     if (!field->is_bytes) return anonymous_put_number(out, field->key, number_of(a, rule, field->number));
     int code = put_text(a, rule, field, is_first, &text);
     if (code == 0) code = anonymous_put_bytes(out, field->key, &text);

@@ -105,9 +105,7 @@ static bool has_process(const struct log *log, bool (*is_it)(const struct log_pr
     return false;
 }
 
-static bool is_rank(const struct log_process *process) {
-    return process->has_rank && process->rank == options.filter.rank;
-}
+static bool is_rank(const struct log_process *process) { return log_process_has_rank(process, options.filter.rank); }
 
 static bool is_pid(const struct log_process *process) { return process->pid == options.filter.pid; }
 

@@ -6,6 +6,7 @@
 #include "base/json_keys.h"
 #include "cli/dump.h"
 #include "log/communication.h"
+#include "log/describe.h"
 #include "summary/communicators.h"
 
 struct printer {
@@ -95,8 +96,9 @@ static void partner_json(struct json_out *json, const struct log *log, const str
 
 static void comm_json(struct json_out *json, const struct log *log, const struct log_comm *comm) {
     json_object(json);
-    json_members(json, m_number_if("rank", comm->process->has_rank, (uint64_t)comm->process->rank),
-                 m_number("pid", comm->process->pid), m_number_if("tid", comm->has_thread, comm->tid),
+    const struct log_process *process = comm->process;
+    json_members(json, m_number_if("rank", process->has_rank && !process->group, (uint64_t)process->rank),
+                 m_number_if("pid", process->pid, process->pid), m_number_if("tid", comm->has_thread, comm->tid),
                  m_number_if("tick", comm->has_thread, comm->tick), m_number_if("before", comm->has_event, comm->event),
                  m_text("kind", comm_kind_name(comm->kind)), m_number("count", comm->count),
                  m_number("bytes", comm->bytes), m_seconds("time", comm->time_ns));
@@ -125,8 +127,8 @@ static void add_partner(struct table *table, const struct log *log, const struct
 }
 
 static void comm_text(struct table *table, const struct log *log, const struct log_comm *comm) {
-    table_number_if(table, comm->process->has_rank, (uint64_t)comm->process->rank);
-    table_printf(table, "%" PRIu32, comm->process->pid);
+    table_text(table, comm->process->has_rank ? describe_ranks(comm->process).text : NULL);
+    table_number_if(table, comm->process->pid, comm->process->pid);
     table_number_if(table, comm->has_thread, comm->tid);
     table_number_if(table, comm->has_thread, comm->tick);
     if (comm->has_event)

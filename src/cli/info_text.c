@@ -174,7 +174,7 @@ static void add_process(struct table *table, const struct summary_row *row, bool
     const struct log_process *process = row->process, *last = row->last;
     char *command = process->args.count ? command_text(&process->args, all ? LONG_COMMAND : SHORT_COMMAND) : NULL;
     if (process->has_rank) {
-        table_printf(table, "%" PRId64, process->rank);
+        table_text(table, describe_ranks(process).text);
     } else if (has_ranks) {
         table_text(table, NULL);
     }
@@ -202,8 +202,11 @@ static int print_processes(const struct summary *summary, bool all, FILE *out) {
                                                   {"SHARE", TABLE_UNIT},   {"READ", TABLE_UNIT},
                                                   {"WRITTEN", TABLE_UNIT}, {"END", TABLE_TEXT},
                                                   {"COMMAND", TABLE_NAME}, {0}};
-    size_t images = log_process_count(summary->log), shown = 0, launchers = 0;
+    uint64_t images = 0, launchers = 0;
+    size_t shown = 0, hidden = 0;
     uint64_t processes = log_job(summary->log)->nprocs;
+    for (size_t i = 0; i < log_process_count(summary->log); i++)
+        images += log_process_members(log_process_at(summary->log, i));
     fprintf(out, "\nProcesses  %s", human_count(processes ? processes : images, "").text);
     if (processes && processes != images) fprintf(out, " (%s)", human_count(images, "program image").text);
     fputs(summary->row_count > 1 ? ", the most time in I/O first; shares are of their run time\n" : "\n", out);
@@ -212,7 +215,8 @@ static int print_processes(const struct summary *summary, bool all, FILE *out) {
     struct table table = begin_table(out, summary->rank_count ? columns : columns + 1);
     for (size_t i = 0; i < summary->row_count; i++) {
         if (summary->rows[i].process->is_launcher && summary->rank_count && !all) {
-            launchers++;
+            launchers += summary->rows[i].members;
+            hidden++;
         } else if (all || shown < SHORT_LIST) {
             add_process(&table, &summary->rows[i], summary->rank_count, all, has_trace);
             shown++;
@@ -220,13 +224,15 @@ static int print_processes(const struct summary *summary, bool all, FILE *out) {
     }
     FORWARD(table_end(&table));
     if (launchers) fprintf(out, "  and %s of the launcher (--all)\n", human_count(launchers, "process").text);
-    print_more(shown, summary->row_count - launchers, out);
+    print_more(shown, summary->row_count - hidden, out);
     return 0;
 }
 
-static void add_times(struct table *table, const struct summary_rank *rank) {
+// `lacks_rest`: of a group nobody knows the least and the most of the rest.
+static void add_times(struct table *table, const struct summary_rank *rank, bool lacks_rest) {
     for (unsigned i = 0; i < RANK_TIMES; i++) {
         bool is_known = i == RANK_RUN || (rank->known && (i == RANK_IO || rank->comm_known));
+        is_known = is_known && !(lacks_rest && i == RANK_REST);
         table_text(table, is_known ? human_seconds(rank->ns[i]).text : "unknown");
     }
     table_row(table);
@@ -236,19 +242,37 @@ static void add_times(struct table *table, const struct summary_rank *rank) {
 static void add_range(struct table *table, const struct summary *summary) {
     struct summary_rank least = summary->ranks[0], mean = least, most = least;
     double sum[RANK_TIMES] = {0};
+    bool has_group = false;
     for (size_t i = 0; i < summary->rank_count; i++) {
         const struct summary_rank *rank = &summary->ranks[i];
         least.known = most.known = mean.known = mean.known && rank->known;
+        has_group = has_group || rank->process->group;
         for (unsigned k = 0; k < RANK_TIMES; k++) {
-            if (rank->ns[k] < least.ns[k]) least.ns[k] = rank->ns[k];
-            if (rank->ns[k] > most.ns[k]) most.ns[k] = rank->ns[k];
-            sum[k] += (double)rank->ns[k];
+            int64_t low_ns = summary_rank_extreme(rank, k, false), high_ns = summary_rank_extreme(rank, k, true);
+            if (low_ns < least.ns[k] || i == 0) least.ns[k] = low_ns;
+            if (high_ns > most.ns[k]) most.ns[k] = high_ns;
+            sum[k] += (double)rank->ns[k] * (double)log_process_members(rank->process);
         }
     }
-    for (unsigned k = 0; k < RANK_TIMES; k++) mean.ns[k] = (int64_t)(sum[k] / (double)summary->rank_count);
-    table_text(table, "least"), add_times(table, &least);
-    table_text(table, "mean"), add_times(table, &mean);
-    table_text(table, "most"), add_times(table, &most);
+    for (unsigned k = 0; k < RANK_TIMES; k++) mean.ns[k] = (int64_t)(sum[k] / (double)summary->rank_total);
+    table_text(table, "least"), add_times(table, &least, has_group);
+    table_text(table, "mean"), add_times(table, &mean, false);
+    table_text(table, "most"), add_times(table, &most, has_group);
+}
+
+// Which ranks of a group are slowest and fastest.
+static int print_extremes(const struct summary *summary, FILE *out) {
+    for (size_t i = 0; i < summary->rank_count; i++) {
+        const struct log_process *process = summary->ranks[i].process;
+        const struct group_spread *io = process->group ? &process->group->spread[GROUP_IO] : NULL;
+        if (!io || !io->is_known || !io->rank_least || !io->rank_most) continue;
+        fprintf(out,
+                "  ranks %s have one record: the most time in I/O had rank %" PRIu64 " (%s), the least rank %" PRIu64
+                " (%s); deviation %s\n",
+                describe_ranks(process).text, io->rank_most - 1, human_seconds(io->most).text, io->rank_least - 1,
+                human_seconds(io->least).text, human_seconds((int64_t)io->deviation).text);
+    }
+    return 0;
 }
 
 static int print_ranks(const struct summary *summary, bool all, FILE *out) {
@@ -256,15 +280,17 @@ static int print_ranks(const struct summary *summary, bool all, FILE *out) {
                                                   {"I/O", TABLE_UNIT},    {"COMMUNICATION", TABLE_UNIT},
                                                   {"REST", TABLE_UNIT},   {0}};
     if (!summary->rank_count) return 0;
-    fprintf(out, "\nRanks      %s\n", human_count(summary->rank_count, "").text);
+    fprintf(out, "\nRanks      %s\n", human_count(summary->rank_total, "").text);
     struct table table = begin_table(out, columns);
-    bool is_short = !all && summary->rank_count > SHORT_LIST;
+    bool has_group = summary->rank_total > summary->rank_count;
+    bool is_short = summary->rank_total > SHORT_LIST && (!all || has_group);
     if (is_short) add_range(&table, summary);
     for (size_t i = 0; i < summary->rank_count && !is_short; i++) {
-        table_printf(&table, "%" PRId64, summary->ranks[i].process->rank);
-        add_times(&table, &summary->ranks[i]);
+        table_text(&table, describe_ranks(summary->ranks[i].process).text);
+        add_times(&table, &summary->ranks[i], false);
     }
-    return table_end(&table);
+    FORWARD(table_end(&table));
+    return print_extremes(summary, out);
 }
 
 // --- files

@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "export/export.h"
 #include "export/lanes.h"
+#include "log/describe.h"
 #include "log/visit.h"
 
 // An open of a file, or all uses of a file by calls whose open is not known.
@@ -344,7 +345,8 @@ static int define_processes(struct archive *a) {
         const struct log_process *process = log_process_at(a->log, i);
         const char *exe = process->exe ? process->exe : "?", *base = strrchr(exe, '/');
         if (process->has_rank)
-            snprintf(title, sizeof title, "MPI Rank %" PRId64, process->rank);
+            snprintf(title, sizeof title, process->group ? "MPI Ranks %s" : "MPI Rank %s",
+                     describe_ranks(process).text);
         else
             snprintf(title, sizeof title, "%.200s %" PRIu32, base ? base + 1 : exe, process->pid);
         FORWARD(define_group(a, i, title, process->host));

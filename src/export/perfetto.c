@@ -167,11 +167,11 @@ static int own_number(struct perfetto *p, struct lookup *used, uint32_t *number)
 
 static int describe_process(struct perfetto *p, const struct log_process *process) {
     const char *exe = process->exe ? process->exe : "", *base = strrchr(exe, '/');
-    char name[256], rank[32] = "";
+    char name[256], rank[112] = "";
     uint32_t *pid = &p->pid[process->index];
     *pid = process->pid;
     FORWARD(own_number(p, &p->processes, pid));
-    if (process->has_rank) snprintf(rank, sizeof rank, "rank %" PRId64 ": ", process->rank);
+    if (process->has_rank) snprintf(rank, sizeof rank, "rank %s: ", describe_ranks(process).text);
     snprintf(name, sizeof name, "%s%.100s (%.100s)", rank, base ? base + 1 : exe, process->host ? process->host : "?");
     size_t packet = begin_packet(p, INT64_MIN, FLAG_NEEDS_STATE), track = proto_open(&p->proto, PACKET_TRACK);
     proto_number(&p->proto, TRACK_UUID, track_uuid(PROCESSES, process->index));

@@ -203,7 +203,7 @@ void find_evidence(struct findings *findings, struct finding *finding, struct fi
     struct finding_evidence *evidence = &finding->evidence[at];
     *evidence = (struct finding_evidence){.phase = place.phase, .line = place.line};
     if (place.file) evidence->file = place.file->file;
-    if (place.process && place.process->process->has_rank)
+    if (place.process && place.process->process->has_rank && !place.process->process->group)
         evidence->rank[evidence->ranks++] = place.process->process->rank;
     va_list arguments;
     va_start(arguments, format);

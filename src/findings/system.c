@@ -41,8 +41,7 @@ bool find_counts(const struct facts *facts, const struct facts_process *process)
 }
 
 int64_t find_run_ns(const struct facts *facts, const struct facts_process *process) {
-    int64_t end_ns = process->process->has_end ? process->process->end_ns : facts->run_ns;
-    return end_ns > process->process->start_ns ? end_ns - process->process->start_ns : 0;
+    return log_process_run_ns(process->process, facts->run_ns);
 }
 
 // How long the process waited for a processor while it was in I/O: if it waited there as often as elsewhere, or at

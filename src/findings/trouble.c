@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/hash.h"
+#include "base/intern.h"
 #include "findings/find.h"
 
 // --- calls that fail
@@ -73,27 +75,64 @@ struct host {
     uint64_t ranks, cpus;
 };
 
+struct hosts {
+    struct host *host;
+    size_t count;
+    struct lookup place;
+};
+
+static int add_to_host(struct hosts *hosts, const char *name, size_t len, const struct host *more) {
+    uint32_t place;
+    FORWARD(lookup_intern(&hosts->place, hash_bytes(0, name, len), place, hosts->host, hosts->count, (struct host){0}));
+    struct host *host = &hosts->host[place];
+    host->ranks += more->ranks;
+    if (more->cpus > host->cpus) host->cpus = more->cpus;
+    return 0;
+}
+
+// Ranks with one record, on each of their hosts.
+static int add_group_to_hosts(struct hosts *hosts, const struct log_process *process) {
+    const struct log_group *group = process->group;
+    struct bytes name = {0};
+    int code = 0;
+    for (size_t i = 0; i < group->host_count && code == 0; i++) {
+        const struct group_hosts *range = &group->hosts[i];
+        const struct host more = {process->has_rank ? range->each : 0, process->cpus};
+        char *at = (char *)bytes_reserve(&name, range->len + 1);
+        if (!at) code = -ENOMEM;
+        for (uint64_t k = 0; k < range->hosts && code == 0; k++) {
+            group_host_name(range, k, at);
+            code = add_to_host(hosts, at, range->len, &more);
+        }
+    }
+    bytes_free(&name);
+    return code;
+}
+
 // The host with the most ranks per processor.
 static int find_crowded(const struct facts *facts, struct host *crowded) {
-    struct lookup host_of = {0};
-    struct host *host = calloc(facts->processes + 1, sizeof *host);
-    int code = host ? 0 : -ENOMEM;
+    struct hosts hosts = {0};
+    int code = 0;
     *crowded = (struct host){0};
     for (size_t i = 0; !code && i < facts->processes; i++) {
         const struct log_process *process = facts->process[i].process;
-        uint64_t key = process->host ? hash_text(0, process->host) : 0;
-        uint32_t at = lookup_find(&host_of, key);
-        if (at == LOOKUP_NONE) code = lookup_set(&host_of, key, at = (uint32_t)i);
-        host[at].ranks += process->has_rank;
-        if (process->cpus > host[at].cpus) host[at].cpus = process->cpus;
+        const struct host more = {process->has_rank, process->cpus};
+        const char *name = process->host ? process->host : "";
+        code = process->group ? add_group_to_hosts(&hosts, process) : add_to_host(&hosts, name, strlen(name), &more);
     }
-    for (size_t i = 0; !code && i < facts->processes; i++) {
-        if (host[i].cpus && (!crowded->cpus || host[i].ranks * crowded->cpus > crowded->ranks * host[i].cpus))
-            *crowded = host[i];
+    for (size_t i = 0; !code && i < hosts.count; i++) {
+        const struct host *host = &hosts.host[i];
+        if (host->cpus && (!crowded->cpus || host->ranks * crowded->cpus > crowded->ranks * host->cpus))
+            *crowded = *host;
     }
-    lookup_free(&host_of);
-    free(host);
+    lookup_free(&hosts.place);
+    free(hosts.host);
     return code;
+}
+
+// Of the process, or of the one in the group that waited most.
+static int64_t cpu_wait_ns(const struct log_process *process) {
+    return process->group ? process->group->spread[GROUP_WAIT].most : process->cpu_wait_ns;
 }
 
 static double waiting_part(const struct facts *facts, const struct facts_process **most, double *wait_ns) {
@@ -105,7 +144,7 @@ static double waiting_part(const struct facts *facts, const struct facts_process
         if (!find_counts(facts, process) || !process->process->cpu_wait_known) continue;
         run_ns += (double)find_run_ns(facts, process);
         *wait_ns += (double)process->process->cpu_wait_ns;
-        if (!*most || process->process->cpu_wait_ns > (*most)->process->cpu_wait_ns) *most = process;
+        if (!*most || cpu_wait_ns(process->process) > cpu_wait_ns((*most)->process)) *most = process;
     }
     double part = run_ns > 0 ? *wait_ns / run_ns : 0;
     return part < 1 ? part : 1;
@@ -152,7 +191,7 @@ int find_processors(struct findings *findings, struct finding *finding) {
     if (most) {
         find_evidence(findings, finding, (struct find_place){.process = most},
                       "runnable but not running: %s in the process with the most, %s of the time of all",
-                      human_seconds(most->process->cpu_wait_ns).text, human_percent(part).text);
+                      human_seconds(cpu_wait_ns(most->process)).text, human_percent(part).text);
     } else {
         find_evidence(findings, finding, (struct find_place){0},
                       "no process of that node may use more; how long they waited is not known");

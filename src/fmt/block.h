@@ -36,6 +36,7 @@ enum log_feature { // bits that a reader must know; an unknown one means ERR_VER
     FEATURE_SHORT = 1 << 5,    // blocks may have short headers; the trailer is short
     FEATURE_IMPORTED = 1 << 6, // counters are those of another program's log (RECORD_IMPORTED)
     FEATURE_STEPS = 1 << 7,    // slots of event streams may be defined by differences (SLOT_STEP)
+    FEATURE_GROUPS = 1 << 8,   // a process record may stand for several processes (PROCESS_MEMBERS)
 };
 
 struct log_header {

@@ -104,6 +104,13 @@ enum process_key {
     PROCESS_COUNTS_ALL = 40,   // 1: its RECORD_COUNTERS count all calls; events are some of these, chosen by triggers
     PROCESS_REDUCED_READ = 48, // bytes in counters that were added up over ranks, one field for each layer that has
     PROCESS_REDUCED_WRITTEN = 49, // some, in the form bytes << 4 | enum call_layer
+    // Of a record that stands for several processes, whose numbers above are sums (fmt/group.h):
+    PROCESS_MEMBERS = 50, // how many
+    PROCESS_RANKS = 51,   // which
+    PROCESS_HOSTS = 52,   // where they ran, one field for each struct group_hosts
+    PROCESS_SPREAD = 53,  // how their times differ, one field for each enum group_time that is known
+    PROCESS_REAPED = 54,  // 1: their parents are in the log, and waited for them
+    PROCESS_WITH = 55,    // number of the record that other ranks of the same MPI program have together
 };
 
 // How a process was recorded.

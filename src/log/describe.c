@@ -1,6 +1,8 @@
 #include "log/describe.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "fmt/records.h"
 
@@ -14,6 +16,25 @@ struct human describe_exit(const struct log_process *process) {
     int len = snprintf(words.text, sizeof words.text, "%s", text);
     if (process->exit == EXIT_SIGNAL)
         snprintf(words.text + len, sizeof words.text - (size_t)len, " %" PRIu32, process->exit_value);
+    return words;
+}
+
+struct human describe_ranks(const struct log_process *process) {
+    struct human words = {""};
+    size_t len = 0, room = sizeof words.text - sizeof ",…";
+    if (process->has_rank && !process->group) snprintf(words.text, sizeof words.text, "%" PRId64, process->rank);
+    for (size_t i = 0; process->group && i < process->group->range_count; i++) {
+        const struct group_ranks *range = &process->group->ranges[i];
+        char next[48];
+        int used = snprintf(next, sizeof next, range->count > 1 ? "%s%" PRIu64 "-%" PRIu64 : "%s%" PRIu64, i ? "," : "",
+                            range->first, range->first + range->count - 1);
+        if (len + (size_t)used >= room) {
+            snprintf(words.text + len, sizeof words.text - len, ",…");
+            break;
+        }
+        memcpy(words.text + len, next, (size_t)used + 1);
+        len += (size_t)used;
+    }
     return words;
 }
 

@@ -12,6 +12,8 @@ struct human describe_exit(const struct log_process *process); // as in JSON: "c
 // known.
 const char *describe_error(const struct log_event *event);
 
+// "17", or of a group "0-32766,32768", cut with an ellipsis. Of a process without a rank "".
+struct human describe_ranks(const struct log_process *process);
 const char *describe_loss(unsigned reason);                    // enum loss_reason
 const char *describe_via(enum process_via via);                // "preload", "ptrace", "link"; NULL if it is not known
 const char *describe_event_via(const struct log_event *event); // the same, or "probe"

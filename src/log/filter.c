@@ -14,7 +14,7 @@ bool log_filter_has_call(const struct log_filter *filter, const struct log_call 
 
 bool log_filter_has_process(const struct log_filter *filter, const struct log_process *process) {
     return (!filter->process || filter->process == process) && (!filter->has_pid || filter->pid == process->pid) &&
-           (!filter->has_rank || (process->has_rank && process->rank == filter->rank));
+           (!filter->has_rank || (process->has_rank && !process->group && process->rank == filter->rank));
 }
 
 static bool has_files(const struct log_filter *filter) { return filter->file_glob || filter->file_passes; }

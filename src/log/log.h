@@ -14,6 +14,7 @@
 #include "fmt/communicator.h"
 #include "fmt/datatype.h"
 #include "fmt/device_samples.h"
+#include "fmt/group.h"
 #include "fmt/nfs_counts.h"
 #include "fmt/records.h"
 #include "fmt/stream.h"
@@ -48,6 +49,17 @@ struct log_comm_sum {
     uint64_t count;
     uint64_t bytes;
     int64_t time_ns;
+};
+
+// Processes that have one record together: many ranks of a program that are alike, or the images that became them.
+struct log_group {
+    uint64_t members;
+    const struct group_ranks *ranges; // none: they are no ranks
+    size_t range_count;
+    const struct group_hosts *hosts;
+    size_t host_count; // of these
+    struct group_spread spread[GROUP_TIMES];
+    bool is_reaped; // their parents are in the log, and waited for them
 };
 
 struct log_process {
@@ -93,7 +105,10 @@ struct log_process {
     bool io_known;                          // false: neither of the two was counted after the end of the trace
     int64_t io_ns;                          // time in calls, without calls inside others
     uint64_t reduced_bytes[LAYER_COUNT][2]; // read and written, in counters that are those of several ranks
-    int64_t whole_until_ns;                 // from then on events are missing between others; use log_process_is_whole
+    const struct log_group *group; // NULL: one process; else numbers are sums, `rank` is the first, and start and end
+                                   // are those of the earliest and the latest
+    uint32_t with;                 // id of a group of the same MPI program; 0: none
+    int64_t whole_until_ns;        // from then on events are missing between others; use log_process_is_whole
 };
 
 // Whether the recording began while its processes ran.
@@ -427,6 +442,13 @@ bool log_process_same_host(const struct log_process *a, const struct log_process
 
 // Compares world, then rank. Processes without a rank come last and are equal.
 int log_process_compare(const struct log_process *left, const struct log_process *right);
+
+// group.c
+uint64_t log_process_members(const struct log_process *process); // how many it stands for
+bool log_process_has_rank(const struct log_process *process, int64_t rank);
+// How long they ran, all together. `end_ns` is for those whose end is not known.
+int64_t log_process_run_ns(const struct log_process *process, int64_t end_ns);
+uint64_t log_group_host_count(const struct log_group *group);
 
 // Reads the block at a place. Replaces the contents of `raw`.
 int log_read_block(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *raw);

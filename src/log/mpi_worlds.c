@@ -3,7 +3,8 @@
 // The rule: ranks, in the order of their starts, join the first world that has their size and MPI library, does not
 // have their rank yet, and has the same launcher on their host: the nearest ancestor that is one (mpiexec, or its
 // process on each host). Consecutive jobs differ in their ranks, simultaneous jobs in their launchers. The worlds of
-// MPI_Comm_spawn differ in one of the two.
+// MPI_Comm_spawn differ in one of the two. Many ranks that have one record together are a world, and others of theirs
+// say so.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,10 @@ bool log_process_same_host(const struct log_process *a, const struct log_process
 }
 
 bool log_process_goes_on(const struct log_process *process, const struct log_process *as) {
-    return process->exit == EXIT_EXEC && process->pid == as->pid && log_process_same_host(process, as);
+    if (process->exit != EXIT_EXEC || process->pid != as->pid) return false;
+    if (process->group || as->group)
+        return process->group && as->group && process->group->members == as->group->members;
+    return log_process_same_host(process, as);
 }
 
 size_t log_launcher_prefix(const char *name) {
@@ -68,6 +72,7 @@ static int compare_pids(const void *a, const void *b) {
 
 static int compare_starts(const void *a, const void *b) {
     const struct log_process *left = *(struct log_process *const *)a, *right = *(struct log_process *const *)b;
+    if (!left->group != !right->group) return left->group ? -1 : 1; // see is_taken
     if (left->start_ns != right->start_ns) return left->start_ns < right->start_ns ? -1 : 1;
     return left->id < right->id ? -1 : left->id > right->id;
 }
@@ -114,16 +119,44 @@ static bool has_other_launcher(const struct search *search, uint32_t world, cons
     return false;
 }
 
+// Ranks that have one record are all of one world, and those that say that they belong to them.
+static int join_group(struct search *search, struct log_process *process) {
+    struct log *log = search->log;
+    const struct log_process *known = log_process_find(log, process->with);
+    if (known && known->group && known->world != LOG_NO_WORLD) {
+        process->world = known->world;
+    } else if (process->group) {
+        struct log_world *world = table_add(&log->worlds, sizeof *world);
+        RETURN_IF(!world, -ENOMEM);
+        *world = (struct log_world){.size = process->mpi_size, .mpi = process->mpi};
+        process->world = (uint32_t)log->worlds.count - 1;
+    }
+    if (process->world == LOG_NO_WORLD) return 0;
+    ((struct log_world *)log->worlds.item)[process->world].ranks += log_process_members(process);
+    if (process->group) return 0;
+    return lookup_set(&search->taken, lookup_pair(process->world, (uint32_t)process->rank), process->world);
+}
+
+static bool is_taken(const struct search *search, uint32_t world, int64_t rank) {
+    if (lookup_find(&search->taken, lookup_pair(world, (uint32_t)rank)) != LOOKUP_NONE) return true;
+    for (size_t i = 0; i < search->ranks; i++) { // groups come first
+        const struct log_process *process = search->by_start[i];
+        if (!process->group) break;
+        if (process->world == world && log_process_has_rank(process, rank)) return true;
+    }
+    return false;
+}
+
 static int join(struct search *search, struct log_process *process) {
     struct log *log = search->log;
+    if (process->world != LOG_NO_WORLD) return 0;
     const struct log_process *launcher = nearest_launcher(search, process);
     uint32_t number = 0;
     bool known = false;
     for (; number < log->worlds.count; number++) {
         const struct log_world *world = log_world_at(log, number);
         if (world->size == process->mpi_size && same_text(world->mpi, process->mpi) &&
-            lookup_find(&search->taken, lookup_pair(number, (uint32_t)process->rank)) == LOOKUP_NONE &&
-            !has_other_launcher(search, number, launcher, &known))
+            !is_taken(search, number, process->rank) && !has_other_launcher(search, number, launcher, &known))
             break;
     }
     if (number == log->worlds.count) {
@@ -156,6 +189,13 @@ static int assign_worlds(struct search *search) {
     }
     qsort(search->by_pid, count, sizeof *search->by_pid, compare_pids);
     qsort(search->by_start, search->ranks, sizeof *search->by_start, compare_starts);
+    for (unsigned pass = 0; pass < 2; pass++) { // first those that others belong to
+        for (size_t i = 0; i < search->ranks; i++) {
+            struct log_process *process = search->by_start[i];
+            bool is_first = process->group && !process->with;
+            if (pass == 0 ? is_first : !is_first && process->with) FORWARD(join_group(search, process));
+        }
+    }
     for (size_t i = 0; i < search->ranks; i++) FORWARD(join(search, search->by_start[i]));
     struct log_world *world = search->log->worlds.item;
     for (size_t i = 0; i < search->log->worlds.count; i++) {

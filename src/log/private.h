@@ -173,6 +173,9 @@ int log_find_blocks(struct log *log);
 // Adds the records of one block to the tables. Counts and skips those that make no sense.
 int log_parse_records(struct log *log, const struct bytes *raw);
 // Parsers of fields and records that several files share.
+// group.c: what a record has that stands for several processes.
+int log_parse_group(struct log *log, struct fields_in body, const struct field f[PROCESS_WITH + 1],
+                    struct log_process *process);
 int log_parse_text(struct log *log, const struct field *field, const char **text);
 // Adds a row. With a lookup, replaces a row with the same key.
 int log_put_row(struct table *table, struct lookup *lookup, uint64_t key, const void *row, size_t bytes);

@@ -101,7 +101,7 @@ static void parse_indexed(struct log_process *process, const struct field *field
     }
 }
 
-static struct log_process process_of(const struct field f[PROCESS_COUNTS_ALL + 1]) {
+static struct log_process process_of(const struct field f[PROCESS_WITH + 1]) {
     return (struct log_process){
         .id = (uint32_t)f[PROCESS_ID].number,
         .pid = (uint32_t)f[PROCESS_PID].number,
@@ -123,6 +123,7 @@ static struct log_process process_of(const struct field f[PROCESS_COUNTS_ALL + 1
         .clock.span_ns = f[PROCESS_CLOCK_SPAN_NS].key ? f[PROCESS_CLOCK_SPAN_NS].number : 1,
         .io_known = f[PROCESS_IO_NS].key,
         .whole_until_ns = INT64_MAX,
+        .with = (uint32_t)f[PROCESS_WITH].number,
         .io_ns = limit_ns((int64_t)(f[PROCESS_IO_NS].number & INT64_MAX)),
         .chars_known = f[PROCESS_READ_CHARS].key,
         .chars = {f[PROCESS_READ_CHARS].number, f[PROCESS_WRITE_CHARS].number},
@@ -140,8 +141,8 @@ static struct log_process process_of(const struct field f[PROCESS_COUNTS_ALL + 1
 }
 
 static int parse_process(struct log *log, struct fields_in body) {
-    struct field f[PROCESS_COUNTS_ALL + 1], field;
-    FORWARD(fields_by_key(body, f, PROCESS_COUNTS_ALL + 1));
+    struct field f[PROCESS_WITH + 1], field;
+    FORWARD(fields_by_key(body, f, PROCESS_WITH + 1));
     struct log_process process = process_of(f);
     if (process.clock.span_units == 0) process.clock.span_units = process.clock.span_ns = 1;
     FORWARD(log_parse_text(log, &f[PROCESS_HOST], &process.host));
@@ -149,6 +150,7 @@ static int parse_process(struct log *log, struct fields_in body) {
     FORWARD(log_parse_text(log, &f[PROCESS_CWD], &process.cwd));
     FORWARD(log_parse_text(log, &f[PROCESS_MPI], &process.mpi));
     FORWARD(log_parse_words(log, body, PROCESS_ARG, &process.args));
+    FORWARD(log_parse_group(log, body, f, &process));
     while (fields_next(&body, &field) > 0) parse_indexed(&process, &field);
     return log_put_row(&log->processes, &log->process_by_id, process.id, &process, sizeof process);
 }

@@ -521,7 +521,7 @@ static void shift_moments(struct counters *c, int64_t ns) {
 static const struct log_process *process_of_rank(const struct log *log, uint32_t world, int64_t rank) {
     for (size_t i = 0; i < log_process_count(log); i++) {
         const struct log_process *process = log_process_at(log, i);
-        if (process->has_rank && process->world == world && process->rank == rank) return process;
+        if (!process->group && process->has_rank && process->world == world && process->rank == rank) return process;
     }
     return NULL;
 }

@@ -221,6 +221,7 @@ static int prepare(struct pack *pack) {
     FORWARD(pack_align_hosts(pack));
     FORWARD(pack_find_ends(pack));
     FORWARD(for_each_spill(pack, pack_note_threads));
+    FORWARD(pack_find_groups(pack));
     FORWARD(pack_prepare_stack(pack));
     return count_processes(pack);
 }
@@ -256,6 +257,7 @@ static struct log_header new_header(const struct pack *pack) {
         .created_ns = clock_ns(CLOCK_REALTIME),
     };
     for (size_t i = 0; i < pack->process_count; i++) {
+        if (pack_group_of(pack, &pack->process[i])) header.features |= FEATURE_GROUPS;
         if (pack->process[i].rank) header.features |= FEATURE_MPI | FEATURE_PARTNERS;
         if (pack->process[i].spill.header.counts_all) header.features |= FEATURE_CHOSEN;
     }
@@ -278,6 +280,7 @@ static void free_pack(struct pack *pack) {
     free(pack->unread);
     free(pack->exchange);
     free(pack->hosts);
+    free(pack->groups);
     lookup_free(&pack->spill_names);
     text_list_free(&pack->away);
     file_table_free(&pack->files);

@@ -65,6 +65,7 @@ struct pack_options {
     void *progress_context;
     const char *mountinfo; // NULL: the kernel's list of mounts
     unsigned mode;         // permissions of the log; 0: 0600
+    uint64_t most_ranks;   // more ranks that are alike have one record together (group.c); 0: each has its own
     // Without a path: chooses it, 0 or a negative code.
     int (*choose_path)(void *context, const struct pack_name *name, char path[4096]);
     void *choose_context;

@@ -154,14 +154,16 @@ int pack_number_parts(struct pack *pack) {
     return 0;
 }
 
-static const struct pack_part *part_of(const struct pack *pack, const struct pack_process *process) {
+struct pack_part *pack_part_of(const struct pack *pack, const struct pack_process *process) {
     for (size_t i = 0; i < pack->part_count; i++) {
         if (process->spill.header.part == pack->parts[i].head.id) return &pack->parts[i];
     }
     return NULL;
 }
 
-bool pack_has_handed(const struct pack *pack, const struct pack_process *process) { return part_of(pack, process); }
+bool pack_has_handed(const struct pack *pack, const struct pack_process *process) {
+    return pack_part_of(pack, process);
+}
 
 bool pack_is_handed(const struct pack *pack, const struct pack_process *process, const struct spill_piece *piece) {
     return piece->chunk.kind == CHUNK_COUNTERS && pack_has_handed(pack, process) &&
@@ -273,7 +275,7 @@ static int64_t start_of(const struct pack *pack, const struct pack_part *part) {
     for (size_t i = 0; i < pack->process_count; i++) {
         const struct pack_process *process = &pack->process[i];
         const struct spill_moment *start = &process->spill.header.start;
-        if (process->rank != 1 || part_of(pack, process) != part) continue;
+        if (process->rank != 1 || pack_part_of(pack, process) != part) continue;
         return (int64_t)(pack_since_start(pack, process->is_local, process->moved_ns, start) + part->head.epoch_ns -
                          start->epoch_ns);
     }
@@ -284,7 +286,7 @@ static void write_reduction(struct pack *pack, const struct pack_part *part) {
     enum { ROOM = 64 };
     uint32_t process = 0;
     for (size_t i = 0; i < pack->process_count && !process; i++) {
-        if (part_of(pack, &pack->process[i]) == part) process = pack->process[i].id;
+        if (pack_part_of(pack, &pack->process[i]) == part) process = pack_record_id(pack, &pack->process[i]);
     }
     struct fields_out *out = log_writer_begin(&pack->writer, RECORD_REDUCTION, ROOM);
     fields_number(out, REDUCTION_RANKS, part->head.ranks);

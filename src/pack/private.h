@@ -66,6 +66,7 @@ struct pack_process {
     struct lookup needed;   // of a rank whose counters are in the part: files that others refer to
     struct lookup streams;  // its own stream number -> the log's
     uint64_t damaged_bytes;
+    uint32_t group; // place in the groups + 1; 0: like no other
 };
 
 struct pack_link { // a process's own number of something, and the log's
@@ -141,6 +142,14 @@ struct pack_part {
     int fd;              // of the blocks
     struct bytes hashes; // uint64_t for each file: of its name
     uint64_t last_file;  // that was read
+    uint32_t group;      // id of the record that ranks of the program have together; 0: there is none
+};
+
+// Processes that are alike; with enough of them they have one record.
+struct pack_group {
+    uint32_t first; // place of the one whose id the record has
+    uint64_t members;
+    bool is_reaped; // by processes in the log
 };
 
 struct pack {
@@ -167,7 +176,9 @@ struct pack {
     size_t exchange_count;
     struct pack_host *hosts;
     size_t host_count;
-    struct bytes devices;    // RECORD_DEVICE and RECORD_MOUNT records as the hosts' monitors left them
+    struct bytes devices; // RECORD_DEVICE and RECORD_MOUNT records as the hosts' monitors left them
+    struct pack_group *groups;
+    size_t group_count;
     struct pack_part *parts; // the largest one first: the log has its blocks as they are
     size_t part_count;
     struct lookup part_file;    // hash of a file's name -> its number in the log
@@ -219,7 +230,9 @@ void pack_free_parts(struct pack *pack);
 static inline struct part_entry pack_part_entry(const struct pack_part *part, size_t i) {
     return part_entry_get(part->index.data + PART_HEAD_BYTES + i * PART_ENTRY_BYTES);
 }
-// Whether counters of the process are in the part, and those of this chunk.
+// The part that has counters of the process, or NULL.
+struct pack_part *pack_part_of(const struct pack *pack, const struct pack_process *process);
+// Whether counters of the process are in a part, and those of this chunk.
 bool pack_has_handed(const struct pack *pack, const struct pack_process *process);
 bool pack_is_handed(const struct pack *pack, const struct pack_process *process, const struct spill_piece *piece);
 // The number of a file that the part has, by its name as in file_table.names; else 0.
@@ -246,6 +259,17 @@ int pack_read_stripes(struct pack *pack);
 void pack_write_call(struct pack *pack, uint32_t id);
 void pack_write_unique(struct pack *pack, const struct intern *records, unsigned kind);
 int pack_write_process(struct pack *pack, struct pack_process *process);
+uint64_t pack_start_ns(const struct pack *pack, const struct pack_process *process); // since the job's start
+uint64_t pack_end_ns(const struct pack *pack, const struct pack_process *process);   // if it is known
+uint64_t pack_span_ns(const struct pack_process *process, uint64_t units);
+
+// What a group has instead of what a process has alone.
+struct pack_shared {
+    uint64_t members, start_ns, end_ns;
+    bool is_reaped;
+};
+void pack_write_shared(struct pack *pack, const struct pack_process *sum, const struct pack_shared *shared);
+
 // Gives a stream of the process a number in the log.
 int pack_add_stream(struct pack *pack, struct pack_process *process, uint32_t local);
 void pack_write_loss(struct pack *pack, const struct pack_process *process, enum loss_reason reason, uint64_t count,
@@ -267,6 +291,14 @@ void pack_write_hosts(struct pack *pack);
 
 // process_end.c: how each process ended and what the kernel counted for it.
 int pack_find_ends(struct pack *pack);
+
+// group.c: one record for many ranks.
+int pack_find_groups(struct pack *pack);
+// The group whose record stands for the process; NULL: it has its own.
+const struct pack_group *pack_group_of(const struct pack *pack, const struct pack_process *process);
+uint32_t pack_record_id(const struct pack *pack, const struct pack_process *process);  // of either
+uint32_t pack_group_with(const struct pack *pack, const struct pack_process *process); // PROCESS_WITH, or 0
+int pack_write_group(struct pack *pack, const struct pack_process *first);
 
 // write_events.c: chunks of events, then the counters past the end of the trace.
 int pack_write_events(struct pack *pack, struct pack_process *process);

@@ -28,7 +28,9 @@ static bool is_written_by_packer(unsigned key) {
     case PROCESS_LOCAL_RANK: return false;
     case PROCESS_REDUCED_READ:
     case PROCESS_REDUCED_WRITTEN: return true;
-    default: return key <= PROCESS_IO_NS || key == PROCESS_CPU_WAIT_NS || key == PROCESS_COUNTS_ALL;
+    default:
+        return key >= PROCESS_MEMBERS || key <= PROCESS_IO_NS || key == PROCESS_CPU_WAIT_NS ||
+               key == PROCESS_COUNTS_ALL;
     }
 }
 

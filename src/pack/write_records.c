@@ -47,17 +47,21 @@ void pack_write_unique(struct pack *pack, const struct intern *records, unsigned
     }
 }
 
+uint64_t pack_start_ns(const struct pack *pack, const struct pack_process *process) {
+    return pack_since_start(pack, process->is_local, process->moved_ns, &process->spill.header.start);
+}
+
+// If the end was seen from outside, only its monotonic time is known.
+uint64_t pack_end_ns(const struct pack *pack, const struct pack_process *process) {
+    const struct spill_moment *start = &process->spill.header.start;
+    const struct spill_moment end = {.mono_ns = process->end_mono_ns,
+                                     .epoch_ns = start->epoch_ns + (process->end_mono_ns - start->mono_ns)};
+    return pack_since_start(pack, process->is_local, process->moved_ns, &end);
+}
+
 static void put_times(struct fields_out *out, const struct pack *pack, const struct pack_process *process) {
-    const struct spill_header *header = &process->spill.header;
-    fields_number(out, PROCESS_START_NS, pack_since_start(pack, process->is_local, process->moved_ns, &header->start));
-    if (process->end_known) {
-        // If the end was seen from outside, only its monotonic time is known.
-        struct spill_moment end = {
-            .mono_ns = process->end_mono_ns,
-            .epoch_ns = header->start.epoch_ns + (process->end_mono_ns - header->start.mono_ns),
-        };
-        fields_number(out, PROCESS_END_NS, pack_since_start(pack, process->is_local, process->moved_ns, &end));
-    }
+    fields_number(out, PROCESS_START_NS, pack_start_ns(pack, process));
+    if (process->end_known) fields_number(out, PROCESS_END_NS, pack_end_ns(pack, process));
     fields_number(out, PROCESS_CLOCK_UNITS, process->clock.origin_units);
     fields_signed(out, PROCESS_CLOCK_NS, process->clock.origin_ns);
     fields_number(out, PROCESS_CLOCK_SPAN_UNITS, process->clock.span_units);
@@ -82,7 +86,7 @@ static void put_chars(struct fields_out *out, const struct pack_process *process
     fields_number(out, PROCESS_STDIO_KERNEL_WRITE, tally->stdio_kernel[1] + process->spill.header.exit_stdio_bytes);
 }
 
-static uint64_t span_ns(const struct pack_process *process, uint64_t units) {
+uint64_t pack_span_ns(const struct pack_process *process, uint64_t units) {
     int64_t ns = clock_map_scale(&process->clock, (int64_t)units);
     return ns > 0 ? (uint64_t)ns : 0;
 }
@@ -94,27 +98,19 @@ static void put_untraced(struct fields_out *out, const struct pack_process *proc
         const struct stream_comm *comm = &tally->comm[kind];
         if (!comm->count) continue;
         fields_number(out, PROCESS_COMM_CALLS, comm->count << 4 | kind);
-        fields_number(out, PROCESS_COMM_NS, span_ns(process, comm->units) << 4 | kind);
+        fields_number(out, PROCESS_COMM_NS, pack_span_ns(process, comm->units) << 4 | kind);
         if (comm->bytes) fields_number(out, PROCESS_COMM_BYTES, comm->bytes << 4 | kind);
     }
     uint32_t trace_ended = process->spill.header.trace_ended;
     if (process->spill.header.counts_all) fields_number(out, PROCESS_COUNTS_ALL, 1);
     if (!trace_ended && !process->spill.header.counts_all) return;
     if (trace_ended) fields_number(out, PROCESS_TRACE_ENDED, trace_ended);
-    fields_number(out, PROCESS_IO_NS, span_ns(process, tally->io_units));
+    fields_number(out, PROCESS_IO_NS, pack_span_ns(process, tally->io_units));
 }
 
-static void write_process_record(struct pack *pack, const struct pack_process *process) {
+// How it ended, and what it did.
+static void put_sums(struct fields_out *out, const struct pack *pack, const struct pack_process *process) {
     const struct spill_header *header = &process->spill.header;
-    // Copied fields do not grow: twice their length is more than enough.
-    struct fields_out *out = log_writer_begin(&pack->writer, RECORD_PROCESS, PROCESS_ROOM + process->about.len * 2);
-    fields_number(out, PROCESS_ID, process->id);
-    fields_number(out, PROCESS_PID, header->pid);
-    fields_number(out, PROCESS_PPID, header->ppid);
-    fields_number(out, PROCESS_UID, header->uid);
-    const struct bytes *about = &process->about;
-    if (about->len) fields_copy(out, fields_of(about));
-    put_times(out, pack, process);
     fields_number(out, PROCESS_EXIT, process->exit);
     fields_number(out, PROCESS_EXIT_VALUE, process->exit_value);
     put_chars(out, process);
@@ -124,6 +120,37 @@ static void write_process_record(struct pack *pack, const struct pack_process *p
         fields_indexed(out, PROCESS_REDUCED_WRITTEN, header->handed_bytes[1], LAYER_COUNT);
     }
     if (header->cpu_wait_known) fields_number(out, PROCESS_CPU_WAIT_NS, header->cpu_wait_ns);
+}
+
+void pack_write_shared(struct pack *pack, const struct pack_process *sum, const struct pack_shared *shared) {
+    uint32_t with = pack_group_with(pack, &pack->process[sum->id - 1]);
+    struct fields_out *out = log_writer_begin(&pack->writer, RECORD_PROCESS, PROCESS_ROOM + sum->about.len * 2);
+    fields_number(out, PROCESS_ID, sum->id);
+    fields_number(out, PROCESS_UID, sum->spill.header.uid);
+    fields_copy(out, fields_of(&sum->about));
+    fields_number(out, PROCESS_START_NS, shared->start_ns);
+    if (sum->end_known) fields_number(out, PROCESS_END_NS, shared->end_ns);
+    put_sums(out, pack, sum);
+    fields_number(out, PROCESS_MEMBERS, shared->members);
+    if (shared->is_reaped) fields_number(out, PROCESS_REAPED, 1);
+    if (with) fields_number(out, PROCESS_WITH, with);
+    log_writer_end(&pack->writer);
+}
+
+static void write_process_record(struct pack *pack, const struct pack_process *process) {
+    const struct spill_header *header = &process->spill.header;
+    uint32_t with = pack_group_with(pack, process);
+    // Copied fields do not grow: twice their length is more than enough.
+    struct fields_out *out = log_writer_begin(&pack->writer, RECORD_PROCESS, PROCESS_ROOM + process->about.len * 2);
+    fields_number(out, PROCESS_ID, process->id);
+    fields_number(out, PROCESS_PID, header->pid);
+    fields_number(out, PROCESS_PPID, header->ppid);
+    fields_number(out, PROCESS_UID, header->uid);
+    const struct bytes *about = &process->about;
+    if (about->len) fields_copy(out, fields_of(about));
+    put_times(out, pack, process);
+    put_sums(out, pack, process);
+    if (with) fields_number(out, PROCESS_WITH, with);
     log_writer_end(&pack->writer);
 }
 
@@ -219,6 +246,8 @@ static void write_losses(struct pack *pack, const struct pack_process *process) 
 }
 
 int pack_write_process(struct pack *pack, struct pack_process *process) {
+    if (pack_group_of(pack, process))
+        return pack_record_id(pack, process) == process->id ? pack_write_group(pack, process) : 0;
     write_process_record(pack, process);
     write_links(pack, process, RECORD_PROCESS_FILE, &process->files);
     for (unsigned i = 0; i < PACK_UNIQUE; i++) write_links(pack, process, pack_unique[i].link, &process->unique[i]);

@@ -154,14 +154,15 @@ static void write_summary(const struct page *page, struct json_out *json) {
     double transfer = (double)page->collect.transfers.ns / 1e9;
     json_object(json);
     key_list(json, "sentences", &page->sentences);
-    json_members(
-        json, m_double_if("io_share", totals->io_share >= 0, totals->io_share), m_seconds("io_seconds", totals->io_ns),
-        m_seconds_if("io_seconds_max", !page->summary.imported.is_shared, totals->busiest ? totals->busiest->io_ns : 0),
-        m_seconds("run_seconds", totals->run_ns), m_number("processes", totals->processes),
-        m_number("calls", totals->calls), m_number("bytes_read", totals->bytes[0]),
-        m_number("bytes_written", totals->bytes[1]),
-        m_double_if("bandwidth", transfer > 0, transfer > 0 ? (double)bytes / transfer : 0),
-        m_seconds("transfer_seconds", page->collect.transfers.ns));
+    json_members(json, m_double_if("io_share", totals->io_share >= 0, totals->io_share),
+                 m_seconds("io_seconds", totals->io_ns),
+                 m_seconds_if("io_seconds_max", !page->summary.imported.is_shared,
+                              totals->busiest ? summary_row_most_io_ns(totals->busiest) : 0),
+                 m_seconds("run_seconds", totals->run_ns), m_number("processes", totals->processes),
+                 m_number("calls", totals->calls), m_number("bytes_read", totals->bytes[0]),
+                 m_number("bytes_written", totals->bytes[1]),
+                 m_double_if("bandwidth", transfer > 0, transfer > 0 ? (double)bytes / transfer : 0),
+                 m_seconds("transfer_seconds", page->collect.transfers.ns));
     key_list(json, "not_captured", &page->not_captured);
     key_list(json, "cut", &page->cut);
     json_close(json);

@@ -10,6 +10,7 @@
 #include "base/scoped.h"
 #include "base/table.h"
 #include "base/terminal.h"
+#include "log/describe.h"
 #include "log/import.h"
 #include "report/page.h"
 #include "report/phases_json.h"
@@ -223,8 +224,11 @@ static int print_processes(const struct page *page, FILE *out) {
             more++;
             continue;
         }
-        table_printf(&table, process->has_rank ? "rank %" PRId64 : "%" PRId64,
-                     process->has_rank ? process->rank : (int64_t)process->pid);
+        if (process->group)
+            table_printf(&table, "ranks %s", describe_ranks(process).text);
+        else
+            table_printf(&table, process->has_rank ? "rank %" PRId64 : "%" PRId64,
+                         process->has_rank ? process->rank : (int64_t)process->pid);
         table_duration(&table, row->run_ns);
         table_text(&table, row->io_known ? human_seconds(row->io_ns).text : "unknown");
         table_text(&table, row->io_known ? human_percent(summary_row_share(row)).text : "unknown");

@@ -19,7 +19,12 @@ int process_places_find(struct process_places *places, const struct log_images *
         uint32_t first = images->first[process->index];
         if (process->has_rank) {
             place[process->index] = (uint32_t)process->rank;
-            if ((uint64_t)process->rank + 1 > places->count) places->count = (uint64_t)process->rank + 1;
+            uint64_t last = (uint64_t)process->rank;
+            if (process->group) {
+                const struct group_ranks *range = &process->group->ranges[process->group->range_count - 1];
+                last = range->first + range->count - 1;
+            }
+            if (last + 1 > places->count) places->count = last + 1;
         } else if (summary_counts_process(log, process) && !place[first]) {
             place[first] = 1;                                            // its other images share its place
             order[others++] = (struct order){~process->start_ns, first}; // the earliest first

@@ -43,6 +43,13 @@ static int add_busiest(struct page *page) {
     if (!busiest || page->summary.nprocs == 1) return 0;
     char who[32], *name = short_name(summary_program(busiest->process), LONGEST_NAME);
     RETURN_IF(!name, -ENOMEM);
+    const struct group_spread *io = busiest->process->group ? &busiest->process->group->spread[GROUP_IO] : NULL;
+    if (io) { // which part of its own run that is, nobody knows
+        free(name);
+        if (!io->is_known || !io->rank_most) return 0;
+        return text_list_add(&page->sentences, "The busiest of them was rank %" PRIu64 ": %s in I/O.",
+                             io->rank_most - 1, human_seconds(io->most).text);
+    }
     snprintf(who, sizeof who, "%s %" PRId64, busiest->process->has_rank ? "rank" : "process",
              busiest->process->has_rank ? busiest->process->rank : (int64_t)busiest->process->pid);
     int code = text_list_add(&page->sentences, "The busiest of them was %s (%s): %s of its %s in I/O, %s.", name, who,
@@ -259,7 +266,7 @@ static int add_losses(struct page *page) {
     const struct log *log = page->source.log;
     uint64_t ended = 0, chosen = 0;
     for (size_t i = 0; i < log_process_count(log); i++) {
-        ended += log_process_at(log, i)->trace_ended != LOSS_NONE;
+        if (log_process_at(log, i)->trace_ended) ended += log_process_members(log_process_at(log, i));
         chosen += log_process_at(log, i)->counts_all && log_process_at(log, i)->via != VIA_IMPORT;
     }
     const struct counted losses[] = {

@@ -90,6 +90,7 @@ static int pack_claimed(const char *claimed, struct naming *naming, struct pack_
     const char *mode = naming->settings->value[SITE_LOG_MODE];
     struct pack_options options = {
         .mode = (unsigned)strtoul(mode, NULL, 8), .choose_path = choose_path, .choose_context = naming};
+    options.most_ranks = strtoull(naming->settings->value[SITE_RANK_CAP], NULL, 10);
     options.replace = find_log(claimed, naming->path);
     if (options.replace) return pack_directory(NULL, claimed, naming->path, &options, result);
     int code = ERR_EXISTS;

@@ -23,6 +23,10 @@ enum process_column {
     PROCESS_ROW_CPUS,
     PROCESS_ROW_CPU_WAIT,
     PROCESS_ROW_VIA,
+    PROCESS_ROW_MEMBERS,
+    PROCESS_ROW_RANKS,
+    PROCESS_ROW_SLOWEST_RANK,
+    PROCESS_ROW_FASTEST_RANK,
     PROCESS_ROW_RUN_TIME,
     PROCESS_ROW_IO_TIME,
     PROCESS_ROW_CALLS,
@@ -48,6 +52,11 @@ static const struct sql_column columns[] = {
     [PROCESS_ROW_CPUS] = {"cpus", SQL_INTEGER, "processors that it may run on"},
     [PROCESS_ROW_CPU_WAIT] = {"cpu_wait", SQL_REAL, "seconds in which its main thread waited for a processor"},
     [PROCESS_ROW_VIA] = {"via", SQL_TEXT, "how it was recorded: preload, ptrace, link, import"},
+    [PROCESS_ROW_MEMBERS] = {"members", SQL_INTEGER,
+                             "processes that the row stands for; the next columns are their sums"},
+    [PROCESS_ROW_RANKS] = {"ranks", SQL_TEXT, "of several that have one record together: 0-32767"},
+    [PROCESS_ROW_SLOWEST_RANK] = {"slowest_rank", SQL_INTEGER, "of these, the one with the most time in I/O"},
+    [PROCESS_ROW_FASTEST_RANK] = {"fastest_rank", SQL_INTEGER, "of these, the one with the least"},
     [PROCESS_ROW_RUN_TIME] = {"run_time", SQL_REAL, "seconds", .has_pass = true},
     [PROCESS_ROW_IO_TIME] = {"io_time", SQL_REAL, "seconds with a call of the program under way", .has_pass = true},
     [PROCESS_ROW_CALLS] = {"calls", SQL_INTEGER, "that the program made itself", .has_pass = true},
@@ -59,7 +68,7 @@ static const struct sql_column columns[] = {
 enum { FIRST_WITH_PASS = PROCESS_ROW_RUN_TIME };
 
 struct process_rows {
-    const char **command, **exit; // by index in the log's table
+    const char **command, **exit, **ranks; // by index in the log's table; the last NULL but for groups
     const struct summary *summary;
 };
 
@@ -79,11 +88,13 @@ static int make_texts(struct sql_bound *bound) {
     RETURN_IF(!rows, -ENOMEM);
     FORWARD(arena_array(arena, rows->command, count));
     FORWARD(arena_array(arena, rows->exit, count));
+    FORWARD(arena_array(arena, rows->ranks, count));
     for (size_t i = 0; i < count; i++) {
         const struct log_process *process = log_process_at(log, i);
         rows->command[i] = join_words(arena, &process->args);
         rows->exit[i] = arena_text(arena, describe_exit(process).text);
         RETURN_IF(!rows->command[i] || !rows->exit[i], -ENOMEM);
+        if (process->group && process->has_rank) rows->ranks[i] = arena_text(arena, describe_ranks(process).text);
     }
     bound->data = rows;
     bound->count = count;
@@ -115,12 +126,19 @@ static bool has_status(const struct log_process *process) {
     return process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE;
 }
 
+static struct sql_value extreme_of(const struct log_process *process, bool is_most) {
+    if (!process->group) return SQL_NULL_VALUE;
+    const struct group_spread *io = &process->group->spread[GROUP_IO];
+    uint64_t rank = is_most ? io->rank_most : io->rank_least; // + 1
+    return sql_if(io->is_known && rank, sql_number(rank - 1));
+}
+
 static struct sql_value value_of(const struct process_rows *rows, const struct log_process *process,
                                  enum process_column column) {
     switch (column) {
-    case PROCESS_ROW_RANK: return sql_if(process->has_rank, sql_integer(process->rank));
+    case PROCESS_ROW_RANK: return sql_if(process->has_rank && !process->group, sql_integer(process->rank));
     case PROCESS_ROW_PID: return sql_if(process->pid, sql_integer(process->pid));
-    case PROCESS_ROW_PPID: return sql_if(process->via != VIA_IMPORT, sql_integer(process->ppid));
+    case PROCESS_ROW_PPID: return sql_if(process->via != VIA_IMPORT && !process->group, sql_integer(process->ppid));
     case PROCESS_ROW_HOST: return sql_text(process->host);
     case PROCESS_ROW_WORLD: return sql_if(process->has_rank, sql_integer(process->world));
     case PROCESS_ROW_LOCAL_RANK: return sql_if(process->local_rank >= 0, sql_integer(process->local_rank));
@@ -135,6 +153,10 @@ static struct sql_value value_of(const struct process_rows *rows, const struct l
     case PROCESS_ROW_CPUS: return sql_if(process->cpus, sql_number(process->cpus));
     case PROCESS_ROW_CPU_WAIT: return sql_if(process->cpu_wait_known, sql_seconds(process->cpu_wait_ns));
     case PROCESS_ROW_VIA: return sql_text(describe_via(process->via));
+    case PROCESS_ROW_MEMBERS: return sql_number(log_process_members(process));
+    case PROCESS_ROW_RANKS: return sql_text(rows->ranks[process->index]);
+    case PROCESS_ROW_SLOWEST_RANK: return extreme_of(process, true);
+    case PROCESS_ROW_FASTEST_RANK: return extreme_of(process, false);
     default: return sum_of(rows->summary, process, column);
     }
 }

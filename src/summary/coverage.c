@@ -42,6 +42,7 @@ static bool ended_after(const struct log_process *process, const struct log_proc
 // for each program that they ran.
 static bool has_reaper(const struct log_process *process, const struct log_process **sorted, size_t count) {
     const struct log_process parent = {.pid = process->ppid}, *key = &parent;
+    if (process->group) return process->group->is_reaped;
     if (!process->ppid) return false; // not known
     const struct log_process **found = bsearch(&key, sorted, count, sizeof *sorted, by_pid);
     if (!found) return false;

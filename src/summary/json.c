@@ -85,6 +85,39 @@ static void key_row(struct json_out *json, const struct summary_row *row) {
                  m_number_if("calls", row->bytes_known, row->calls));
 }
 
+// Null but for a group: which ranks, where, and how their times differ.
+static void key_group(struct json_out *json, const struct log_process *process) {
+    static const char *const names[GROUP_TIMES] = {"start", "end", "run", "io", "communication", "cpu_wait"};
+    const struct log_group *group = process->group;
+    if (!group) {
+        key_null(json, "group");
+        return;
+    }
+    key_object(json, "group");
+    json_members(json, m_number("members", group->members));
+    key_array(json, "ranks");
+    for (size_t i = 0; i < group->range_count; i++)
+        json_object_of(json, m_number("first", group->ranges[i].first),
+                       m_number("last", group->ranges[i].first + group->ranges[i].count - 1));
+    json_close(json);
+    key_number(json, "hosts", log_group_host_count(group));
+    for (enum group_time time = 0; time < GROUP_TIMES; time++) {
+        const struct group_spread *spread = &group->spread[time];
+        json_key(json, names[time]);
+        if (!spread->is_known) {
+            json_null(json);
+            continue;
+        }
+        bool is_length = time != GROUP_START && time != GROUP_END;
+        json_object_of(json, m_seconds("least", spread->least), m_seconds("most", spread->most),
+                       m_seconds_if("mean", is_length, (int64_t)(spread->sum / group->members)),
+                       m_seconds("deviation", (int64_t)spread->deviation),
+                       m_number_if("rank_least", spread->rank_least, spread->rank_least - 1),
+                       m_number_if("rank_most", spread->rank_most, spread->rank_most - 1));
+    }
+    json_close(json);
+}
+
 // Whether it was looked for.
 static bool knows_end(const struct log_process *process) { return process->via != VIA_IMPORT; }
 
@@ -98,11 +131,12 @@ static void write_process(struct json_out *json, const struct summary *summary, 
     struct summary_row row = {0};
     summary_row_add(summary, &row, process);
     json_object(json);
-    json_members(json, m_signed_if("rank", process->has_rank, process->rank),
+    json_members(json, m_signed_if("rank", process->has_rank && !process->group, process->rank),
                  m_number_if("pid", process->pid, process->pid), m_text("host", process->host),
                  m_text("exit", knows_end(process) ? describe_exit(process).text : NULL),
                  m_signed_if("exit_status", has_status(process), process->exit_value),
-                 m_number_if("ppid", process->via != VIA_IMPORT, process->ppid), m_text("exe", process->exe));
+                 m_number_if("ppid", process->via != VIA_IMPORT && !process->group, process->ppid),
+                 m_text("exe", process->exe));
     key_words(json, "command", &process->args, most);
     json_members(json, m_number_if("world", process->has_rank, process->world),
                  m_signed_if("local_rank", process->local_rank >= 0, process->local_rank),
@@ -112,6 +146,7 @@ static void write_process(struct json_out *json, const struct summary *summary, 
                  m_seconds_if("cpu_wait", process->cpu_wait_known, process->cpu_wait_ns),
                  m_text("via", describe_via(process->via)), m_bool("joined", process->is_joined));
     key_row(json, &row);
+    key_group(json, process);
     json_close(json);
 }
 
@@ -119,7 +154,7 @@ static void write_process(struct json_out *json, const struct summary *summary, 
 static void write_row(struct json_out *json, const struct summary_row *row, size_t most) {
     const struct log_process *process = row->process;
     json_object(json);
-    json_members(json, m_signed_if("rank", process->has_rank, process->rank),
+    json_members(json, m_signed_if("rank", process->has_rank && !process->group, process->rank),
                  m_number_if("pid", process->pid, process->pid), m_text("host", process->host),
                  m_text("exit", knows_end(row->last) ? describe_exit(row->last).text : NULL),
                  m_signed_if("exit_status", has_status(row->last), row->last->exit_value),
@@ -127,6 +162,7 @@ static void write_row(struct json_out *json, const struct summary_row *row, size
     key_row(json, row);
     json_members(json, m_double_if("share", row->io_known && row->run_ns > 0, summary_row_share(row)));
     key_words(json, "command", &process->args, most);
+    key_group(json, process);
     json_close(json);
 }
 
@@ -140,8 +176,12 @@ static void write_worlds(struct json_out *json, const struct log *log) {
 }
 
 static void write_rank(struct json_out *json, const struct summary_rank *rank) {
-    json_object_of(json, m_signed("rank", rank->process->rank), m_number("world", rank->process->world),
-                   m_number_if("pid", rank->process->pid, rank->process->pid),
+    const struct group_spread *io = rank->process->group ? &rank->process->group->spread[GROUP_IO] : NULL;
+    json_object_of(json, m_signed_if("rank", !rank->process->group, rank->process->rank),
+                   m_number("members", log_process_members(rank->process)),
+                   m_number_if("slowest_rank", io && io->rank_most, io ? io->rank_most - 1 : 0),
+                   m_number_if("fastest_rank", io && io->rank_least, io ? io->rank_least - 1 : 0),
+                   m_number("world", rank->process->world), m_number_if("pid", rank->process->pid, rank->process->pid),
                    m_seconds_if("io", rank->known, rank->ns[RANK_IO]),
                    m_seconds_if("communication", rank->comm_known, rank->ns[RANK_COMMUNICATION]),
                    m_seconds_if("rest", rank->known && rank->comm_known, rank->ns[RANK_REST]),

@@ -82,6 +82,7 @@ int summary_begin_processes(struct summary *summary, struct log_consumer *consum
         summary->process[i].summary = summary;
         summary->processes[i] = log_process_at(summary->log, i);
         summary->rank_count += summary->processes[i]->has_rank;
+        if (summary->processes[i]->has_rank) summary->rank_total += log_process_members(summary->processes[i]);
     }
     qsort(summary->processes, count, sizeof *summary->processes, compare_processes);
     *consumer = (struct log_consumer){
@@ -109,9 +110,9 @@ static bool knows_io(const struct summary *summary, const struct log_process *pr
 }
 
 static struct summary_rank rank_of(const struct summary *summary, const struct log_process *process) {
-    int64_t end_ns = end_of(summary, process), comm_ns = own_of(summary, process)->comm_ns;
-    int64_t run_ns = end_ns > process->start_ns ? end_ns - process->start_ns : 0;
-    int64_t io_ns = io_of(summary, process);
+    int64_t members = (int64_t)log_process_members(process);
+    int64_t run_ns = log_process_run_ns(process, end_of(summary, process)) / members;
+    int64_t io_ns = io_of(summary, process) / members, comm_ns = own_of(summary, process)->comm_ns / members;
     // Threads may do I/O and communicate at the same time.
     int64_t rest_ns = run_ns > io_ns + comm_ns ? run_ns - io_ns - comm_ns : 0;
     return (struct summary_rank){.process = process,
@@ -119,6 +120,14 @@ static struct summary_rank rank_of(const struct summary *summary, const struct l
                                      !summary->imported.is_there && (process->io_known || !process->trace_ended),
                                  .known = knows_io(summary, process),
                                  .ns = {run_ns, io_ns, comm_ns, rest_ns}};
+}
+
+int64_t summary_rank_extreme(const struct summary_rank *rank, enum rank_time time, bool is_most) {
+    static const enum group_time times[RANK_TIMES] = {
+        [RANK_RUN] = GROUP_RUN, [RANK_IO] = GROUP_IO, [RANK_COMMUNICATION] = GROUP_COMM, [RANK_REST] = GROUP_TIMES};
+    const struct log_group *group = rank->process->group;
+    if (!group || times[time] == GROUP_TIMES || !group->spread[times[time]].is_known) return rank->ns[time];
+    return is_most ? group->spread[times[time]].most : group->spread[times[time]].least;
 }
 
 bool summary_counts_process(const struct log *log, const struct log_process *process) {
@@ -150,13 +159,13 @@ static uint64_t bytes_of(const struct summary_process *own, unsigned direction) 
 
 void summary_row_add(const struct summary *summary, struct summary_row *row, const struct log_process *image) {
     const struct summary_process *own = own_of(summary, image);
-    int64_t end_ns = end_of(summary, image);
     // A process that leaves its launcher by an exec begins there.
     if (row->images && row->process->is_launcher && !image->is_launcher) row->images = 0;
     if (!row->images++) *row = (struct summary_row){.process = image, .images = 1, .io_known = true};
     if (io_of(summary, image) >= io_of(summary, row->process)) row->process = image;
     row->last = image;
-    row->run_ns += end_ns > image->start_ns ? end_ns - image->start_ns : 0;
+    row->members = log_process_members(image);
+    row->run_ns += log_process_run_ns(image, end_of(summary, image));
     row->io_ns += io_of(summary, image);
     row->io_known = row->io_known && knows_io(summary, image);
     row->bytes_known = !summary->imported.is_shared;
@@ -216,6 +225,10 @@ static int64_t job_io(const struct summary *summary) {
     return summary->job.ns + untraced_ns;
 }
 
+int64_t summary_row_most_io_ns(const struct summary_row *row) {
+    return row->process->group ? row->process->group->spread[GROUP_IO].most : row->io_ns;
+}
+
 static void add_totals(struct summary *summary) {
     struct summary_totals *totals = &summary->totals;
     double sum_ns = 0;
@@ -226,9 +239,10 @@ static void add_totals(struct summary *summary) {
         for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++)
             totals->bytes[direction] += row->bytes[direction];
         totals->calls += row->calls;
-        totals->processes += did_io;
+        if (did_io) totals->processes += row->members;
         if (row->counts) sum_ns += (double)row->io_ns;
-        if (did_io && !totals->busiest) totals->busiest = row;
+        bool is_busiest = !totals->busiest || summary_row_most_io_ns(row) > summary_row_most_io_ns(totals->busiest);
+        if (did_io && is_busiest) totals->busiest = row;
     }
     totals->run_ns = log_run_ns(summary->log);
     totals->io_share = -1;

@@ -174,6 +174,7 @@ void summary_free(struct summary *summary) {
     free(summary->rows);
     free(summary->ranks);
     free(summary->hosts);
+    arena_free(&summary->arena);
     free(summary->comms.comm);
     collectives_free(&summary->collectives);
     free(summary->process);

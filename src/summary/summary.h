@@ -2,6 +2,7 @@
 // the report contains it.
 #pragma once
 
+#include "base/arena.h"
 #include "base/json_out.h"
 #include "log/images.h"
 #include "log/visit.h"
@@ -52,6 +53,7 @@ struct summary_row {
     const struct log_process *process; // the program with the most time in I/O; of equal ones the last
     const struct log_process *last;
     uint64_t images;
+    uint64_t members; // processes: more than one if many ranks have one record; then times, bytes and calls are sums
     int64_t run_ns;
     int64_t io_ns;
     bool io_known;
@@ -66,9 +68,9 @@ enum rank_time { RANK_RUN, RANK_IO, RANK_COMMUNICATION, RANK_REST, RANK_TIMES };
 
 struct summary_rank {
     const struct log_process *process;
-    int64_t ns[RANK_TIMES];
-    bool comm_known; // an imported log has no communication
-    bool known;      // I/O and rest, not just RANK_RUN; a log of an early version lacks them past the end of the trace
+    int64_t ns[RANK_TIMES]; // of a group of ranks: the mean
+    bool comm_known;        // an imported log has no communication
+    bool known; // I/O and rest, not just RANK_RUN; a log of an early version lacks them past the end of the trace
 };
 
 // The application's I/O in a few numbers.
@@ -111,7 +113,8 @@ struct summary {
     size_t row_count;
     struct summary_busy job;    // filled by a consumer that sees the events of all processes in order
     struct summary_rank *ranks; // by world, then rank
-    size_t rank_count;
+    size_t rank_count;          // entries; many ranks that are alike have one
+    uint64_t rank_total;        // ranks
     struct summary_totals totals;
     struct summary_imported imported;
     struct mpi_files mpi_files;
@@ -127,6 +130,7 @@ struct summary {
     uint64_t nprocs;
     struct summary_host *hosts; // by name
     size_t host_count;
+    struct arena arena; // their names
     struct coverage coverage;
     struct call_tree tree;
     struct summary_stack stack;
@@ -164,7 +168,10 @@ void summary_free(struct summary *summary);
 void summary_row_add(const struct summary *summary, struct summary_row *row, const struct log_process *image);
 int summary_add_imported(struct summary *summary); // imported.c
 void summary_imported_totals(const struct summary *summary, struct summary_totals *totals);
-double summary_row_share(const struct summary_row *row); // of its run time in I/O, 0 to 1
+// The least or the most of a time in the ranks of the entry. Of a group the rest is not known: the mean.
+int64_t summary_rank_extreme(const struct summary_rank *rank, enum rank_time time, bool is_most);
+int64_t summary_row_most_io_ns(const struct summary_row *row); // of one process of the row
+double summary_row_share(const struct summary_row *row);       // of its run time in I/O, 0 to 1
 void summary_busy_add(struct summary_busy *busy, const struct log_event *event);
 // The program's name without its folders; never NULL.
 const char *summary_program(const struct log_process *process);

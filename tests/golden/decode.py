@@ -46,8 +46,8 @@ RUN, MOVE, RESIZE, EXTENDED = range(4)
 EVENT, SLOT, THREAD, BEGIN, REOPEN, LOST, COMMUNICATION, LEAVE, PARTNERS = range(9)
 COMMUNICATION_KINDS = ('synchronising', 'moving', 'completing')
 MPI_FEATURE, PARTNERS_FEATURE, BELOW_FEATURE, TRIGGERS_FEATURE, REDUCED_FEATURE, SHORT_FEATURE, IMPORTED_FEATURE, \
-    STEPS_FEATURE = (1 << bit for bit in range(8))
-KNOWN_FEATURES = (1 << 8) - 1
+    STEPS_FEATURE, GROUPS_FEATURE = (1 << bit for bit in range(9))
+KNOWN_FEATURES = (1 << 9) - 1
 LAYERS_BELOW = ('client', 'net', 'server', 'disk')
 ORIGINS = ('unknown', 'world', 'self', 'dup', 'split', 'create', 'group', 'shared', 'topology', 'inter', 'merge', 'spawn',
            'connect')
@@ -1062,7 +1062,7 @@ def decode_communication(log):
                                       in_ns=True)
     for row in rows:
         process = row.pop('process')
-        row.update(rank=process.rank, pid=process.pid)
+        row.update(rank=process.rank, pid=process.pid or None)
     return rows, problems
 
 

@@ -90,8 +90,8 @@ class ReduceCase(SiteCase):
 
 
 class CountersTest(ReduceCase):
-    def same(self, mpi, ranks, *words):
-        self.run_job(mpi, ranks, *words)
+    def same(self, mpi, ranks, *words, **more):
+        self.run_job(mpi, ranks, *words, **more)
         log = self.one_and_remove()
         reduced, recorded = self.records(log), self.records(self.record(mpi, ranks, *words))
         self.assertEqual(set(reduced), set(recorded))
@@ -118,6 +118,44 @@ class CountersTest(ReduceCase):
                 info = self.json('info', '--json', log)
                 self.assertEqual(sorted(process['rank'] for process in info['processes'] if process['rank'] is not None),
                                  list(range(64)))
+
+    def test_one_record_for_many_ranks(self):
+        """Beyond rank_cap the ranks have one record: what each one did is not known, what all did is."""
+        for mpi in self.mpis:
+            with self.subTest(mpi):
+                log = self.same(mpi, 64, 'posix-only', IOSEER_RANK_CAP='32')
+                info, recorded = (self.json('info', '--json', path) for path in (log, self.path('recorded.ioseer')))
+                rows = [process for process in info['processes'] if process['world'] is not None]
+                ranks = [process for process in recorded['processes'] if process['rank'] is not None]
+                self.assertEqual([process['group']['ranks'] for process in rows], [[{'first': 0, 'last': 63}]])
+                self.assertEqual((rows[0]['rank'], rows[0]['pid'], rows[0]['ppid']), (None, None, None))
+                for name in ('bytes_read', 'bytes_written'):
+                    self.assertEqual(rows[0][name], sum(process[name] for process in ranks))
+                run, io = rows[0]['group']['run'], rows[0]['group']['io']
+                self.assertTrue(0 < run['least'] <= run['mean'] <= run['most'] < info['job']['end'] - info['job']['start'])
+                self.assertTrue(0 <= io['rank_most'] < 64 and 0 < io['least'] <= io['mean'] <= io['most'])
+                self.assertEqual([(world['size'], world['ranks']) for world in info['worlds']], [(64, 64)])
+                self.assertEqual(info['job']['nprocs'], 64)
+                self.assertEqual([(rank['rank'], rank['members']) for rank in info['ranks']], [(None, 64)])
+                processes = sum(process['group']['members'] if process['group'] else 1 for process in info['busiest'])
+                self.assertEqual(sum(host['processes'] for host in info['hosts']), processes)
+                self.read_by_all(log)
+
+    def read_by_all(self, log):
+        for verb in (['dump'], ['dump', '--comm'], ['dump', '--rank', '5'], ['phases'], ['stats', '--darshan'],
+                     ['stats', '--per-rank'], ['info', '--all'], ['report', '-o', self.path('page.html')]):
+            self.assertNotIn(b'no such', self.expect(0, *verb, log).stderr)
+        self.assertIn(b'as 64 ranks', self.expect(0, 'report', log).stdout)
+        for kind in ('perfetto', 'sqlite', 'darshan', 'ioseer'):
+            done = harness.ioseer('export', '--format', kind, '--anonymous', '--force', '-o', self.path('exported'), log)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        anonymous, info = (self.json('info', '--json', path) for path in (self.path('exported'), log))
+        self.assertEqual(anonymous['hosts'][0]['processes'], info['hosts'][0]['processes'])
+        self.assertNotEqual(anonymous['hosts'][0]['name'], info['hosts'][0]['name'])
+        self.assertEqual([rank['io'] for rank in anonymous['ranks']], [rank['io'] for rank in info['ranks']])
+        rows = harness.json.loads(self.expect(0, 'query', log, '--json', '--sql', 'SELECT rank, ranks, members, slowest_rank '
+                                              'FROM processes WHERE world IS NOT NULL').stdout)['rows']
+        self.assertEqual(rows, [[None, '0-63', 64, info['ranks'][0]['slowest_rank']]])
 
     def test_after_finalize(self):
         for mpi in self.mpis:

@@ -19,7 +19,7 @@ function buildTimes(ranks) {
             trigger: 'axis',
             axisPointer: { type: 'shadow' },
             formatter: ([{ dataIndex }]) =>
-                tip(`rank ${ranks[dataIndex].rank}`, [
+                tip(rankName(ranks[dataIndex]), [
                     ...parts.map(([key, word]) => [word, seconds(ranks[dataIndex][key])]),
                     ['run time', seconds(ranks[dataIndex].run)],
                 ]),
@@ -32,7 +32,7 @@ function buildTimes(ranks) {
         yAxis: axis({
             type: 'category',
             inverse: true,
-            data: ranks.map(({ rank }) => `rank ${rank}`),
+            data: ranks.map(rankName),
             splitLine: { show: false },
         }),
         series: parts.map(([key, name, index]) => ({
@@ -46,11 +46,16 @@ function buildTimes(ranks) {
     };
 }
 
+// Many ranks that are alike have one entry, with their means.
+function rankName({ rank, members }) {
+    return rank === null ? `mean of ${members} ranks` : `rank ${rank}`;
+}
+
 function timesFigure(ranks) {
     if (!ranks?.length) return null;
     if (ranks.some(({ io, communication }) => io === null || communication === null))
         return [h('h3', {}, 'Time of each rank'), h('p', { class: 'quiet' }, 'Not known: the log does not say how long ranks communicated.')];
-    const sum = (key) => ranks.reduce((total, rank) => total + rank[key], 0);
+    const sum = (key) => ranks.reduce((total, rank) => total + rank[key] * rank.members, 0);
     const share = (key) => percent(sum('run') > 0 ? sum(key) / sum('run') : 0);
     return figure({
         id: 'times',
@@ -168,6 +173,11 @@ function ending({ exit, exit_status: status }) {
     return status ? `${exit}, status ${status}` : exit;
 }
 
+function rankCell({ rank, group }) {
+    if (rank !== null) return String(rank);
+    return group ? group.ranks.map(({ first, last }) => (first === last ? first : `${first}-${last}`)).join(', ') : '';
+}
+
 function processTable(processes) {
     const number = (title, key, text) => ({
         title,
@@ -175,7 +185,7 @@ function processTable(processes) {
         cell: (process) => text(process[key]),
         value: (process) => process[key],
     });
-    const hasRanks = processes.some(({ rank }) => rank !== null);
+    const hasRanks = processes.some(({ rank, group }) => rank !== null || group?.ranks.length);
     return [
         h('h3', {}, 'Processes'),
         table(
@@ -186,7 +196,7 @@ function processTable(processes) {
                     cell: ({ program }) => h('span', { class: 'call-name' }, program),
                     value: ({ program }) => program,
                 },
-                ...(hasRanks ? [number('Rank', 'rank', (rank) => (rank === null ? '' : String(rank)))] : []),
+                ...(hasRanks ? [{ ...number('Rank', 'rank'), cell: rankCell }] : []),
                 number('PID', 'pid', (pid) => (pid === null ? unknown : String(pid))),
                 number('Run time', 'run_time', seconds),
                 number('In I/O', 'io_time', seconds),
