@@ -4,9 +4,8 @@
 // the log, and with a record of each rank, files of rank 0.
 //
 // The log is made by the packer, of spill files of all ranks: with one record for all of them, and with a record of
-// each. With several writers, blocks as large as those of rank 0
-// are added for each. What is not in it: processes that are
-// no ranks, such as launchers, and how the hosts' clocks were aligned.
+// each. With own files, blocks as large as those of rank 0 are added for each writer. What is not in it: processes that
+// are no ranks, such as launchers, and how the hosts' clocks were aligned.
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -324,8 +323,10 @@ static int write_spill(struct simulation *s, const char *folder, uint64_t rank, 
     return write_file(folder, name, data, sizeof data);
 }
 
-// If rank 0 is the only writer, its part is the whole one, but for the number of files, which others would have told
-// it; else an empty one stands for all.
+static bool has_whole_part(const struct simulation *s) { return s->group == s->ranks && !s->own; }
+
+// If rank 0 is the only writer of shared files, its part is the whole one, but for the number of files, which others
+// would have told it; else an empty one stands for all.
 static int put_part(const struct simulation *s, const char *folder, uint64_t *id) {
     uint8_t blocks[LOG_HEADER_BYTES] = {0};
     struct part_head head = {.id = 1, .end = sizeof blocks, .ranks = s->ranks, .epoch_ns = START_NS};
@@ -336,7 +337,7 @@ static int put_part(const struct simulation *s, const char *folder, uint64_t *id
     RETURN_IF(fd < 0, -errno);
     int code = io_read_all(fd, &index, 1 << 20);
     close(fd);
-    if (code >= 0 && s->group == s->ranks) {
+    if (code >= 0 && has_whole_part(s)) {
         code = part_head_get(index.data, &head);
         head.files = s->shared;
     } else if (code >= 0) {
@@ -374,8 +375,8 @@ static int64_t log_bytes(struct simulation *s, const char *folder, const struct 
     int code = pack_directory(NULL, folder, path, &options, &result);
     unlink(path);
     RETURN_IF(code < 0, code);
-    uint64_t writers = s->ranks / s->group;
-    return (int64_t)(result.log_bytes + (writers > 1 ? writers * costs->written_bytes : 0));
+    uint64_t added = has_whole_part(s) ? 0 : s->ranks / s->group * costs->written_bytes;
+    return (int64_t)(result.log_bytes + added);
 }
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
-"""A Slurm of one node, with its daemons on free ports of the loopback interface and its files in one folder. Needs root."""
+"""A Slurm of one node or several, with its daemons on free ports of the loopback interface and its files in one folder. Several
+nodes are UTS namespaces of this machine: each has its own host name, and all have the same files. Needs root."""
 import os
 import shutil
 import signal
@@ -14,11 +15,10 @@ AuthInfo=socket={folder}/munge/socket
 CredType=cred/munge
 SlurmUser=root
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool/%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
-SlurmctldPort={ports[0]}
-SlurmdPort={ports[1]}
+SlurmdPidFile={folder}/%n.pid
+SlurmctldPort={port}
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/slurmd.log
 ProctrackType=proctrack/linuxproc
@@ -31,8 +31,8 @@ KillWait=2
 InactiveLimit=0
 OverTimeLimit=0
 SlurmdParameters=config_overrides
-NodeName={host} NodeAddr=127.0.0.1 CPUs=8 RealMemory=500 State=UNKNOWN
-PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
+{nodes}
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
 {more}
 """
 
@@ -56,7 +56,7 @@ def free_ports(count):
 
 
 class Slurm:
-    def __init__(self, folder, more=''):
+    def __init__(self, folder, more='', nodes=()):
         self.folder = folder
         self.daemons = []
         for name in ('munge', 'state', 'spool'):
@@ -64,11 +64,20 @@ class Slurm:
         host = socket.gethostname().split('.')[0]
         self.conf = os.path.join(folder, 'slurm.conf')
         with open(self.conf, 'w', encoding='ascii') as conf:
-            conf.write(CONF.format(host=host, folder=folder, ports=free_ports(2), more=more))
+            names = nodes or [host]
+            port, *ports = free_ports(1 + len(names))
+            lines = [f'NodeName={name} NodeHostname={name} NodeAddr=127.0.0.1 Port={own} CPUs=8 RealMemory=500 State=UNKNOWN'
+                     for name, own in zip(names, ports)]
+            conf.write(CONF.format(host=host, folder=folder, port=port, nodes='\n'.join(lines), more=more))
         self.environment = {**os.environ, 'SLURM_CONF': self.conf}
         self.start_munge()
         self.start('slurmctld', '-D', '-f', self.conf)
-        self.start('slurmd', '-D', '-f', self.conf, '-N', host)
+        for name in names:
+            os.makedirs(os.path.join(folder, 'spool', name))
+            command = ('slurmd', '-D', '-f', self.conf, '-N', name)
+            if nodes:
+                command = ('unshare', '--uts', 'sh', '-c', f'hostname {name}; exec "$@"', 'sh', *command)
+            self.start(*command)
         self.wait_until_idle()
 
     def start(self, *words):
@@ -96,7 +105,7 @@ class Slurm:
 
     def logs(self):
         text = ''
-        for name in ('slurmctld.log', 'slurmd.log', 'slurmctld.out', 'slurmd.out'):
+        for name in ('slurmctld.log', 'slurmd.log', 'slurmctld.out', 'slurmd.out', 'unshare.out'):
             path = os.path.join(self.folder, name)
             if os.path.exists(path):
                 with open(path, encoding='utf-8', errors='replace') as log:
@@ -108,7 +117,7 @@ class Slurm:
         return done.stdout.decode().strip()
 
     def wait_until_idle(self):
-        self.wait(lambda: self.ask('sinfo', '-h', '-o', '%T') == 'idle', 'slurmd')
+        self.wait(lambda: set(self.ask('sinfo', '-h', '-N', '-o', '%T').split()) == {'idle'}, 'slurmd')
 
     def run_batch(self, script, *options, environment=None, seconds=120):
         """Runs a batch script to its end; gives the number of the job."""

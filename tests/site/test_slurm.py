@@ -20,10 +20,10 @@ class SlurmTest(SiteCase):
         os.mkdir(self.work)
         self.cluster = self.new_cluster()
 
-    def new_cluster(self, more=''):
+    def new_cluster(self, more='', nodes=()):
         folder = self.path('slurm')
         os.makedirs(folder)
-        cluster = slurm.Slurm(folder, more)
+        cluster = slurm.Slurm(folder, more, nodes)
         self.addCleanup(cluster.stop)
         return cluster
 
@@ -138,6 +138,25 @@ class SlurmTest(SiteCase):
         self.assertEqual(len(whole), 1, self.found())  # the script and what it starts itself
         names = [file['name'] for file in self.json('info', '--json', whole[0])['files']]
         self.assertIn(os.path.join(self.work, 'from-script'), names)
+        self.assertEqual(self.spills(), [])
+
+    def test_two_nodes(self):
+        self.cluster.stop()
+        shutil.rmtree(self.path('slurm'))
+        nodes = ('ioseer-one', 'ioseer-two')
+        self.cluster = self.new_cluster(nodes=nodes)
+        job = self.batch('srun -N 2 -n 4 --ntasks-per-node=2 sh -c \'sleep 0.$SLURM_PROCID; echo $(hostname) > on.$SLURM_PROCID\'',
+                         options=('-N', '2'))
+        names = []
+        for number in range(4):
+            with open(os.path.join(self.work, f'on.{number}'), encoding='ascii') as file:
+                names.append(file.read().strip())
+        self.assertEqual(set(names), set(nodes))
+        log, info = self.log_of('sh', f'{job}.0')
+        self.assertEqual(self.written(log), {f'on.{number}': len(nodes[0]) + 1 for number in range(4)})
+        for host in info['hosts']:
+            self.assertEqual(host['processes'] % names.count(host['name']), 0, info['hosts'])  # the shell, and what it starts
+        self.assertEqual([host['name'] for host in info['hosts']], list(nodes))
         self.assertEqual(self.spills(), [])
 
     def test_task_prolog_and_epilogue_of_the_site(self):
