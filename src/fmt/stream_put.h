@@ -139,21 +139,46 @@ static inline uint8_t *stream_put_times(struct stream_writer *w, uint8_t *at, ui
 // Writes the head of an event that does not continue its slot's run; returns the byte after it. Out of line, because
 // the hot path is the run.
 uint8_t *stream_put_moved(struct stream_put_slot *s, unsigned slot, uint8_t *at, uint64_t offset, uint64_t size);
+// Writes a gap and a duration of any length.
+uint8_t *stream_put_any_times(uint8_t *at, uint64_t gap, uint64_t duration);
 
-// An event with its expected result: the size for transfers, 0 for the others. `start` must not lie before w->clock.
-static inline __attribute__((always_inline)) void
-stream_put_plain(struct stream_writer *w, unsigned slot, uint64_t offset, uint64_t size, uint64_t start, uint64_t end) {
+// An event with its expected result: the size for transfers, 0 for the others. Returns false, and does nothing, if it
+// begins before the end of the last one.
+static inline __attribute__((always_inline)) bool stream_put_run(struct stream_writer *w, size_t slot, uint64_t offset,
+                                                                 uint64_t size, uint64_t start, uint64_t end) {
     struct stream_put_slot *s = &w->slot[slot];
+    uint64_t gap = start - w->clock, duration = end - start;
     uint8_t *at = w->at;
+    if (__builtin_expect((int64_t)gap < 0, 0)) return false;
     if (__builtin_expect(offset == s->expected && size == s->size, 1)) {
         *at++ = (uint8_t)(slot << 2 | FORM_RUN);
         s->expected += (uint64_t)s->displacement;
     } else {
-        at = stream_put_moved(s, slot, at, offset, size);
+        at = stream_put_moved(s, (unsigned)slot, at, offset, size);
     }
-    at = stream_put_times(w, at, start - w->clock, start, end);
+    if (__builtin_expect(gap >= 0x80 || duration >= 0x4000, 0)) { // most gaps take a byte and most durations two
+        at = stream_put_any_times(at, gap, duration);
+    } else {
+        at[0] = (uint8_t)gap;
+        if (duration < 0x80) {
+            at[1] = (uint8_t)duration;
+            at += 2;
+        } else {
+            at[1] = (uint8_t)(duration | 0x80);
+            at[2] = (uint8_t)(duration >> 7);
+            at += 3;
+        }
+    }
+    w->clock = end;
     w->next_number++;
     stream_put_commit(w, at);
+    return true;
+}
+
+// The same; `start` must not lie before w->clock.
+static inline void stream_put_plain(struct stream_writer *w, unsigned slot, uint64_t offset, uint64_t size,
+                                    uint64_t start, uint64_t end) {
+    stream_put_run(w, slot, offset, size, start, end);
 }
 
 // An event that ends the innermost announced call, with its slot's size, its expected result, and one attribute or none
@@ -179,6 +204,37 @@ static inline void stream_put_end(struct stream_writer *w, unsigned slot, uint64
     }
     w->at[2] = (uint8_t)flags;
     at = stream_put_times(w, at, gap, start, end);
+    stream_put_commit(w, at);
+}
+
+// What an open has.
+struct stream_open {
+    uint32_t flags;
+    uint32_t mode;
+    uint64_t size; // 0: not told
+    int32_t result;
+    bool has_mode;
+};
+
+// The first event of a slot, an open that returned a positive number. `start` must not lie before w->clock.
+static inline void stream_put_open(struct stream_writer *w, size_t slot, uint64_t start, uint64_t end,
+                                   const struct stream_open *open) {
+    uint8_t *at = stream_put_kind(w->at, (unsigned)slot, KIND_EVENT);
+    *at = EVENT_RESULT | EVENT_ATTRIBUTES;
+    at = varint_put(at + 1, varint_fold(open->result));
+    *at++ = (uint8_t)(1 + open->has_mode + (open->size != 0));
+    *at++ = ATTRIBUTE_FLAGS;
+    at = varint_put(at, open->flags);
+    if (open->has_mode) {
+        *at++ = ATTRIBUTE_MODE;
+        at = varint_put(at, open->mode);
+    }
+    if (open->size) {
+        *at++ = ATTRIBUTE_FILE_SIZE;
+        at = varint_put_wide(at, open->size);
+    }
+    at = stream_put_times(w, at, start - w->clock, start, end);
+    w->next_number++;
     stream_put_commit(w, at);
 }
 

@@ -336,7 +336,7 @@ static void put_event(struct thread *thread, struct emission *e) {
     }
     uint64_t subject = emit_subject(e->serial, e->file);
     // A handle is opened and closed once: for its file, the same slot is defined again and again.
-    unsigned slot = emit_slot(is_once(e->event.call) ? emit_subject(0, e->file) : subject, e->event.call);
+    unsigned slot = (unsigned)emit_slot(is_once(e->event.call) ? emit_subject(0, e->file) : subject, e->event.call);
     uint64_t key = emit_key(subject, e->event.call, e->event.unaligned);
     if (recorder.callsites || recorder.selects ? !set_site(thread, slot, key, e->event.caller)
                                                : writer->slot[slot].key != key) {
@@ -399,9 +399,74 @@ void emit_slowly(struct thread *thread, struct emission *emission) {
     emit_unclaim(thread);
 }
 
-void emit_plain_slowly(struct thread *thread, const struct handle *handle, struct plain_event event) {
+void emit_plain_slowly(struct thread *thread, uint32_t serial, struct file *file, struct plain_event event) {
     struct emission e;
-    emit_start(&e, event, handle->file, handle->serial);
+    emit_start(&e, event, file, serial);
+    emit_slowly(thread, &e);
+}
+
+// Prepares an open or a close where nothing is chosen or left out and nothing has to come before it: claims the thread
+// and defines the slot.
+static inline __attribute__((always_inline)) bool begin_once(struct thread *thread, uint32_t serial, struct file *file,
+                                                             const struct plain_event *event, size_t *slot) {
+    struct stream_writer *writer = &thread->writer;
+    if (UNLIKELY(!file || !emit_claim(thread))) return false;
+    if (UNLIKELY(writer->at >= writer->limit || event->start < writer->clock || recorder.unwanted_layers ||
+                 recorder.unwanted_classes || recorder.callsites || recorder.selects)) {
+        thread->busy = false;
+        return false;
+    }
+    *slot = emit_slot(emit_subject(0, file), event->call);
+    uint64_t key = emit_key(serial, event->call, 0);
+    if (UNLIKELY(writer->slot[*slot].key == key)) return true;
+    files_announce(file);
+    stream_put_slot(writer, (unsigned)*slot, key, event->call, file->id, serial, 0, 0);
+    return true;
+}
+
+void emit_open(struct thread *thread, const struct handle *handle, const struct plain_event *event,
+               const struct stream_open *open) {
+    size_t slot;
+    if (LIKELY(open->result > 0 && begin_once(thread, handle->serial, handle->file, event, &slot))) {
+        stream_put_open(&thread->writer, slot, event->start, event->end, open);
+        emit_unclaim(thread);
+        return;
+    }
+    struct emission e;
+    emit_start(&e, *event, handle->file, handle->serial);
+    emit_attribute(&e, ATTRIBUTE_FLAGS, open->flags);
+    if (open->has_mode) emit_attribute(&e, ATTRIBUTE_MODE, open->mode);
+    if (open->size) emit_attribute(&e, ATTRIBUTE_FILE_SIZE, open->size);
+    emit_result(&e, open->result, 0, 0);
+    emit_slowly(thread, &e);
+}
+
+bool emit_close(struct thread *thread, uint32_t serial, struct file *file, const struct plain_event *event) {
+    size_t slot;
+    if (UNLIKELY(!begin_once(thread, serial, file, event, &slot))) return false;
+    stream_put_run(&thread->writer, slot, 0, 0, event->start, event->end);
+    emit_unclaim(thread);
+    return true;
+}
+
+void emit_named_two(struct thread *thread, struct file *file, struct file *file2, struct plain_event event) {
+    struct stream_writer *writer = &thread->writer;
+    uint64_t subject = emit_subject(0, file);
+    size_t slot = emit_slot(subject, event.call);
+    if (LIKELY(emit_claim(thread))) {
+        if (LIKELY(writer->at < writer->limit && writer->slot[slot].key == emit_key(subject, event.call, 0) &&
+                   writer->slot[slot].size == event.size)) {
+            files_announce(file2);
+            stream_put_end(writer, (unsigned)slot, event.offset, event.start, event.end, ATTRIBUTE_FILE2, file2->id, 0);
+            writer->next_number++;
+            emit_unclaim(thread);
+            return;
+        }
+        thread->busy = false;
+    }
+    struct emission e;
+    emit_start(&e, event, file, 0);
+    e.file2 = file2;
     emit_slowly(thread, &e);
 }
 

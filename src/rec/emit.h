@@ -16,9 +16,7 @@ static inline uint64_t emit_key(uint64_t subject, uint32_t call, unsigned unalig
     return subject << 12 | call << 1 | unaligned;
 }
 
-static inline unsigned emit_slot(uint64_t subject, uint32_t call) {
-    return (unsigned)(subject * 5 + call) % STREAM_SLOTS;
-}
+static inline size_t emit_slot(uint64_t subject, uint32_t call) { return (subject * 5 + call) % STREAM_SLOTS; }
 
 // An event with its expected result: the size for transfers, else 0.
 struct plain_event {
@@ -66,7 +64,7 @@ struct deferred_event {
 };
 
 void emit_slowly(struct thread *thread, struct emission *emission);
-void emit_plain_slowly(struct thread *thread, const struct handle *handle, struct plain_event event);
+void emit_plain_slowly(struct thread *thread, uint32_t serial, struct file *file, struct plain_event event);
 
 // The transfers inside a call on several objects. When each took place is unknown: they divide the time of the call in
 // proportion to their bytes, so that its time is counted once.
@@ -101,27 +99,44 @@ static inline void emit_unclaim(struct thread *thread) {
     if (UNLIKELY(thread->deferred)) emit_deferred(thread);
 }
 
+// Writes an event if its subject's slot is defined and nothing has to come before it; returns whether it did.
+static inline __attribute__((always_inline)) bool emit_quickly(struct thread *thread, uint64_t subject,
+                                                               struct plain_event event) {
+    uint64_t key = emit_key(subject, event.call, event.unaligned);
+    size_t slot = emit_slot(subject, event.call);
+    struct stream_writer *writer = &thread->writer;
+    if (UNLIKELY(!emit_claim(thread))) return false;
+    // If the chunk is full or the trace has ended, the limit is NULL or passed; with call sites no key matches.
+    if (LIKELY(writer->at < writer->limit && writer->slot[slot].key == key &&
+               stream_put_run(writer, slot, event.offset, event.size, event.start, event.end))) {
+        emit_unclaim(thread);
+        return true;
+    }
+    thread->busy = false;
+    return false;
+}
+
+// A copy for the slow path, so that the compiler keeps the event itself in registers.
+static inline struct plain_event emit_copy(struct plain_event event) {
+    return (struct plain_event){event.call,  event.unaligned, event.offset, event.size,
+                                event.start, event.end,       event.caller};
+}
+
 // Writes an event on an open file.
 static inline __attribute__((always_inline)) void emit(struct thread *thread, const struct handle *handle,
                                                        struct plain_event event) {
-    uint64_t subject = handle->serial;
-    uint64_t key = emit_key(subject, event.call, event.unaligned);
-    unsigned slot = emit_slot(subject, event.call);
-    struct stream_writer *writer = &thread->writer;
-    if (LIKELY(emit_claim(thread))) {
-        // If the chunk is full or the trace has ended, the limit is NULL or passed; with call sites no key matches.
-        if (LIKELY(writer->at < writer->limit && writer->slot[slot].key == key && event.start >= writer->clock)) {
-            stream_put_plain(writer, slot, event.offset, event.size, event.start, event.end);
-            emit_unclaim(thread);
-            return;
-        }
-        thread->busy = false;
-    }
-    // A copy for the slow path, so that the compiler keeps `event` itself in registers.
-    emit_plain_slowly(thread, handle,
-                      (struct plain_event){event.call, event.unaligned, event.offset, event.size, event.start,
-                                           event.end, event.caller});
+    if (LIKELY(emit_quickly(thread, handle->serial, event))) return;
+    emit_plain_slowly(thread, handle->serial, handle->file, emit_copy(event));
 }
+
+// The open that has made a handle.
+void emit_open(struct thread *thread, const struct handle *handle, const struct plain_event *event,
+               const struct stream_open *open);
+// A close that succeeded. Returns false if it must be written by emit_slowly().
+bool emit_close(struct thread *thread, uint32_t serial, struct file *file, const struct plain_event *event);
+
+// An event on a file by name, with a second one: the target of rename and link.
+void emit_named_two(struct thread *thread, struct file *file, struct file *file2, struct plain_event event);
 
 // Writes the communication since the last event.
 void emit_flush_comm(struct thread *thread);
@@ -176,7 +191,7 @@ static inline __attribute__((always_inline)) bool emit_finish_plain(struct threa
                                                                     enum event_attribute attribute, uint64_t value,
                                                                     bool may_be_alone) {
     struct stream_writer *writer = &thread->writer;
-    unsigned slot = emit_slot(serial, event.call);
+    size_t slot = emit_slot(serial, event.call);
     uint64_t key = emit_key(serial, event.call, 0);
     if (UNLIKELY(frame->number == CALL_FRAME_SILENT || !emit_claim(thread))) return false;
     // A thread that has lost its state has no room in its chunk either.
@@ -187,7 +202,7 @@ static inline __attribute__((always_inline)) bool emit_finish_plain(struct threa
                            writer->slot[slot].size == event.size);
     if (is_plain) {
         if (is_alone) writer->at = frame->before;
-        stream_put_end(writer, slot, event.offset, event.start, event.end, attribute, value,
+        stream_put_end(writer, (unsigned)slot, event.offset, event.start, event.end, attribute, value,
                        is_alone ? 0 : EVENT_ENDS_BEGUN);
         thread->frame = frame->up;
     }

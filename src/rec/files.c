@@ -42,6 +42,7 @@ PER_PROCESS static char cwd[PATH_MAX];
 PER_PROCESS static size_t cwd_len;
 PER_PROCESS static _Atomic bool cwd_known;
 static _Atomic uint32_t cwd_lock;
+PER_PROCESS _Atomic uint32_t files_cwd_number;
 
 int files_init(void) {
     bucket = memory_pages(BUCKETS * sizeof *bucket);
@@ -65,7 +66,10 @@ static size_t copy_cwd(char *out) {
     return len;
 }
 
-void files_forget_cwd(void) { atomic_store(&cwd_known, false); }
+void files_forget_cwd(void) {
+    atomic_store(&cwd_known, false);
+    atomic_fetch_add(&files_cwd_number, 1);
+}
 
 bool files_has_dotdot(const char *path) {
     for (const char *at = strstr(path, ".."); at; at = strstr(at + 2, "..")) {
@@ -462,11 +466,9 @@ static void announce_members(struct file *file) {
     spin_unlock(&members_lock);
 }
 
-void files_announce(struct file *file) {
-    bool has_facts = atomic_load_explicit(&file->block_bytes, memory_order_acquire);
-    uint32_t state = (recorder.generation + 1) * 2 + has_facts;
-    if (atomic_load_explicit(&file->announced, memory_order_relaxed) >= state) return;
+void files_announce_new(struct file *file, uint32_t state) {
     enum { FIELDS_ROOM = 128 }; // for all but the name
+    bool has_facts = state % 2;
     struct fields_out out;
     if (!spill_begin_record(&out, file->name_len + FIELDS_ROOM)) return;
     fields_begin(&out, RECORD_FILE);

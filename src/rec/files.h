@@ -10,6 +10,7 @@
 
 #include "fmt/call.h"
 #include "fmt/counters.h"
+#include "rec/recorder.h"
 
 enum { FILES_NAME_MAX = PATH_MAX }; // files with longer names are recorded without a name
 
@@ -56,6 +57,7 @@ int files_init(void);
 size_t files_absolute(char name[FILES_NAME_MAX], int dirfd, const char *path);
 bool files_has_dotdot(const char *path);
 void files_forget_cwd(void);
+extern _Atomic uint32_t files_cwd_number __attribute__((visibility("hidden"))); // of changes of the working directory
 void files_start_in(const char *folder, size_t len); // the working directory at the start, for patterns of names
 
 // The thread's buffer for names, FILES_NAME_MAX bytes; NULL in a signal handler that finds it in use.
@@ -86,6 +88,11 @@ void files_note_stat(struct file *file, const struct stat *data);
 int files_each(int (*visit)(void *context, struct file *file), void *context);
 
 // Writes the entry's record unless the spill file has it.
-void files_announce(struct file *file);
+void files_announce_new(struct file *file, uint32_t state);
+static inline void files_announce(struct file *file) {
+    bool has_facts = atomic_load_explicit(&file->block_bytes, memory_order_acquire);
+    uint32_t state = (recorder.generation + 1) * 2 + has_facts;
+    if (UNLIKELY(atomic_load_explicit(&file->announced, memory_order_relaxed) < state)) files_announce_new(file, state);
+}
 
 enum { FILES_SHM_DIRFD = -1000 }; // stands for /dev/shm, where shm_open looks

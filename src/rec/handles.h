@@ -50,7 +50,7 @@ int handles_init(void);
 static inline struct handle *handles_get(int fd) {
     if (UNLIKELY((unsigned)fd >= atomic_load_explicit(&handles_limit, memory_order_relaxed)))
         return &handles_all[fd < 0 ? 0 : LEFT_OUT_OTHER];
-    return &handles_all[(uint32_t)atomic_load_explicit(&handles_of_fd[fd], memory_order_acquire)];
+    return &handles_all[(uint32_t)atomic_load_explicit(&handles_of_fd[(unsigned)fd], memory_order_acquire)];
 }
 
 // Finds out what an unknown descriptor is. Returns the unknown handle if it is not open.

@@ -28,6 +28,7 @@ enum {
     RECORDER_PARTNERS = 32,
     RECORDER_FURTHER = 56, // and how many are written: which of more have a place depends on the handles' addresses
     RECORDER_GROUPS = 8,   // partners that are a whole communicator
+    RECORDER_NAMES = 16,
 };
 
 struct recorder {
@@ -98,6 +99,15 @@ struct partners {
     struct partner rest; // calls for whose partners there was no room
 };
 
+// A path, as the program gives it.
+struct known_name {
+    struct file *file; // NULL: none
+    const char *text;  // the end of the file's name
+    size_t bytes;      // with the zero
+    uint32_t cwd;      // files_cwd_number
+    bool is_relative;  // to that working directory
+};
+
 // Lies on a page that the kernel wipes in a forked child (MADV_WIPEONFORK). `ready` is then false, and the hot path
 // needs no check of process ids.
 struct thread {
@@ -121,10 +131,10 @@ struct thread {
     uintptr_t type_asked; // parameter of plugin_ask_type_bytes()
     struct type_bytes types[RECORDER_TYPES];
     uint32_t type_numbers[RECORDER_TYPES]; // 0: not known; 1: contiguous; else the number of its RECORD_DATATYPE + 1
-    struct file *named;                    // the last file that a call named: the next one may be the same
     bool name_taken;                       // by the call under way, which a signal handler may interrupt
-    char name[PATH_MAX];                   // buffer for names: the program's stack may be small
-    uint64_t chunks;                       // number of chunks so far: the first one is small
+    struct known_name known_names[RECORDER_NAMES]; // that calls have named, by the address of the text
+    char name[PATH_MAX];                           // buffer for names: the program's stack may be small
+    uint64_t chunks;                               // number of chunks so far: the first one is small
     struct thread *next_idle;
     struct spill_tally *tally;      // in the chunk, or spare_tally
     struct spill_tally spare_tally; // used without a chunk; lost with the process

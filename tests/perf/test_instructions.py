@@ -33,10 +33,10 @@ BUDGETS = {  # pattern of bench/calls.c: instructions per call
     'lseek': 165,
     'fread': 300,
     'fwrite': 300,
-    'open-close': 1450,
-    'stat': 530,
-    'mkdir-rmdir': 1050,
-    'link-unlink': 2250,
+    'open-close': 1050,
+    'stat': 205,
+    'mkdir-rmdir': 410,
+    'link-unlink': 650,
 }
 
 

@@ -30,18 +30,19 @@ void probe_emit_transfer(const struct probe *p, const struct handle *handle, str
 
 // --- transfers
 
-void begin_shared_transfer(struct probe *p) {
-    struct handle *handle = p->handle;
-    p->asks = true;
+struct asking begin_rare_transfer(struct handle *handle, uint32_t asking_flags) {
+    struct asking asking = {.handle = handle};
+    if (!(handle->flags & asking_flags)) return asking;
     uint32_t before = atomic_fetch_add(&handle->transfers, HANDLE_ARRIVED + 1);
-    p->alone_at_start = before % HANDLE_ARRIVED == 0;
-    p->arrival = (before + HANDLE_ARRIVED + 1) / HANDLE_ARRIVED;
-    p->start = event_clock_now();
+    asking.arrival = (before + HANDLE_ARRIVED + 1) / HANDLE_ARRIVED;
+    asking.asks = true;
+    asking.alone_at_start = before % HANDLE_ARRIVED == 0;
+    return asking;
 }
 
 // Whether no other transfer on the handle was under way at any time since this one began.
 static bool was_alone(const struct probe *p) {
-    return p->alone_at_start && atomic_load(&p->handle->transfers) / HANDLE_ARRIVED == p->arrival;
+    return p->asking.alone_at_start && atomic_load(&p->handle->transfers) / HANDLE_ARRIVED == p->asking.arrival;
 }
 
 off_t probe_advance_position(struct handle *handle, int fd, int64_t moved, bool writes, const struct probe *asking) {
@@ -53,7 +54,7 @@ off_t probe_advance_position(struct handle *handle, int fd, int64_t moved, bool 
         if (now < 0) return -1;
         // The kernel's answer is right for a transfer that was alone. Simultaneous transfers share the range that they
         // moved over.
-        bool alone = !asking || !asking->asks || was_alone(asking);
+        bool alone = !asking || !asking->asking.asks || was_alone(asking);
         if (alone && atomic_compare_exchange_strong(&handle->position, &position, (uint64_t)now)) {
             return now - (off_t)bytes;
         }
@@ -67,7 +68,7 @@ static off_t appended_at(int fd, ssize_t moved) {
     return ask_stat(fd, &data) == 0 ? data.st_size - moved : -1;
 }
 
-void leave_rare_transfer(struct probe *p, int fd, struct plain_event event, ssize_t result) {
+void leave_rare_transfer(const struct probe *p, int fd, struct plain_event event, ssize_t result) {
     struct handle *handle = p->handle;
     int error = result < 0 ? errno : 0;
     bool writes = call_table[event.call].class == CLASS_WRITE;
@@ -81,9 +82,21 @@ void leave_rare_transfer(struct probe *p, int fd, struct plain_event event, ssiz
     } else if (handle->flags & HANDLE_APPEND && writes && result > 0) {
         offset = appended_at(fd, result);
     }
-    if (p->asks) atomic_fetch_sub(&handle->transfers, 1);
+    if (p->asking.asks) atomic_fetch_sub(&handle->transfers, 1);
     event.offset = (uint64_t)offset;
     probe_emit_transfer(p, handle, event, result, error);
+}
+
+void leave_transfer_at_slowly(struct probe *p, int fd, struct plain_event event, ssize_t result) {
+    bool is_rare = p->handle == &handles_all[0];
+    if (is_rare)
+        p->handle = p->asking.handle;
+    else
+        p->asking.asks = false;
+    if (is_rare || result != (ssize_t)event.size)
+        leave_rare_transfer(p, fd, event, result);
+    else
+        emit_plain_slowly(p->thread, p->handle->serial, p->handle->file, event);
 }
 
 bool probe_copy_memory(void *out, const void *from, size_t len) {
@@ -228,14 +241,17 @@ bool enter_close(struct probe *p, int fd) {
 
 // Closing a number that is not open is not recorded: programs that close everything up to the limit would fill the log.
 void leave_close(struct probe *p, uint32_t call, int result) {
-    uint64_t end = event_clock_now();
+    struct plain_event event = probe_event(p, call, 0, 0, event_clock_now());
+    uint32_t serial = p->handle->serial, flags = p->handle->flags;
+    struct file *file = p->handle->file;
     int error = result < 0 ? errno : 0;
+    handles_end_close(p->fd, error != EBADF, p->handle); // frees the handle
+    if (flags & (HANDLE_LEFT_OUT | HANDLE_UNKNOWN)) return;
+    if (LIKELY(result == 0 && emit_close(p->thread, serial, file, &event))) return;
     struct emission e;
-    probe_emission(&e, p, probe_event(p, call, 0, 0, end)); // before the handle is freed
-    bool recorded = !(p->handle->flags & (HANDLE_LEFT_OUT | HANDLE_UNKNOWN));
+    emit_start(&e, event, file, serial);
     emit_result(&e, result, 0, error);
-    handles_end_close(p->fd, error != EBADF, p->handle);
-    if (recorded) emit_slowly(p->thread, &e);
+    emit_slowly(p->thread, &e);
 }
 
 void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned last, int flags, int result) {

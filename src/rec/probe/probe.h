@@ -6,6 +6,15 @@
 #include "calls.h"
 #include "rec/call_types.h"
 #include "rec/emit.h"
+#include "rec/probe/known_name.h"
+
+// Of a transfer, which may have to ask the kernel for its position.
+struct asking {
+    struct handle *handle;
+    uint32_t arrival;
+    bool asks;
+    bool alone_at_start;
+};
 
 struct probe {
     struct thread *thread;
@@ -39,11 +48,7 @@ struct probe {
             bool submits;
             unsigned first_request, end_request; // of a ring
         };
-        struct { // transfers that must ask the kernel for their position
-            uint32_t arrival;
-            bool asks;
-            bool alone_at_start;
-        };
+        struct asking asking; // transfers
     };
 };
 
@@ -126,37 +131,65 @@ void leave_waitid(struct probe *p, uint32_t call, const siginfo_t *info, int opt
 
 // If the kernel must be asked for the position afterwards, another thread's transfer may come in between: notes whether
 // others run.
-void begin_shared_transfer(struct probe *p);
+struct asking begin_rare_transfer(struct handle *handle, uint32_t asking_flags);
 
-PROBE_INLINE bool enter_asking(struct probe *p, int fd, uint32_t asking_flags) {
+PROBE_INLINE bool enter_transfer(struct probe *p, int fd) {
+    enum { ASKING = HANDLE_APPEND | HANDLE_SHARED };
     p->thread = recorder_thread();
     if (UNLIKELY(!p->thread)) return false;
     p->handle = handles_get(fd);
-    p->asks = false;
-    if (UNLIKELY(p->handle->flags & (HANDLE_UNKNOWN | asking_flags))) { // one test for both
+    p->asking.asks = false;
+    if (UNLIKELY(p->handle->flags & (HANDLE_UNKNOWN | ASKING))) { // one test for both
         if (p->handle->flags & HANDLE_UNKNOWN) p->handle = handles_resolve(fd);
-        if (p->handle->flags & asking_flags) begin_shared_transfer(p);
+        p->asking = begin_rare_transfer(p->handle, ASKING);
     }
     p->start = event_clock_now();
     return true;
 }
 
-PROBE_INLINE bool enter_transfer(struct probe *p, int fd) { return enter_asking(p, fd, HANDLE_APPEND | HANDLE_SHARED); }
-
-PROBE_INLINE bool enter_transfer_at(struct probe *p, int fd) { return enter_asking(p, fd, HANDLE_APPEND); }
+// A transfer on a handle that needs care gets the unknown handle, which has no slot, and its own one in p->asking. So
+// one test is enough for the time before the call and after it.
+PROBE_INLINE bool enter_transfer_at(struct probe *p, int fd) {
+    p->thread = recorder_thread();
+    if (UNLIKELY(!p->thread)) return false;
+    p->handle = handles_get(fd);
+    uint32_t flags = p->handle->flags;
+    if (UNLIKELY(flags & HANDLE_RARE_AT)) {
+        if (flags & HANDLE_UNKNOWN) p->handle = handles_resolve(fd);
+        if (p->handle->flags & HANDLE_RARE_AT) {
+            p->asking = begin_rare_transfer(p->handle, HANDLE_APPEND);
+            p->handle = &handles_all[0];
+        }
+    }
+    p->start = event_clock_now();
+    return true;
+}
 
 // A transfer that is short, has failed, or is on a special descriptor. event.offset -1: at the file position.
-void leave_rare_transfer(struct probe *p, int fd, struct plain_event event, ssize_t result);
+void leave_rare_transfer(const struct probe *p, int fd, struct plain_event event, ssize_t result);
+
+// A copy of the probe of a transfer, so that the compiler keeps the probe itself in registers.
+PROBE_INLINE struct probe probe_copy(const struct probe *p) {
+    struct probe copy;
+    copy.thread = p->thread;
+    copy.handle = p->handle;
+    copy.start = p->start;
+    copy.caller = p->caller;
+    copy.asking = p->asking;
+    return copy;
+}
+
+// A transfer at an offset that is not the next of its slot, or that has the unknown handle.
+void leave_transfer_at_slowly(struct probe *p, int fd, struct plain_event event, ssize_t result);
 
 PROBE_INLINE void leave_transfer_at(struct probe *p, uint32_t call, int fd, const void *buf, size_t len, off_t off,
                                     ssize_t result) {
     uint64_t end = event_clock_now();
     bool unaligned = ((uintptr_t)buf & 7) != 0;
-    if (LIKELY(result == (ssize_t)len && !(p->handle->flags & HANDLE_RARE_AT))) {
-        emit(p->thread, p->handle, probe_transfer(p, call, unaligned, (uint64_t)off, len, end));
-    } else {
-        leave_rare_transfer(p, fd, probe_transfer(p, call, unaligned, (uint64_t)off, len, end), result);
-    }
+    struct plain_event event = probe_transfer(p, call, unaligned, (uint64_t)off, len, end);
+    if (LIKELY(result == (ssize_t)len && emit_quickly(p->thread, p->handle->serial, event))) return;
+    struct probe copy = probe_copy(p);
+    leave_transfer_at_slowly(&copy, fd, emit_copy(event), result);
 }
 
 PROBE_INLINE void leave_transfer(struct probe *p, uint32_t call, int fd, const void *buf, size_t len, ssize_t result) {
@@ -166,7 +199,8 @@ PROBE_INLINE void leave_transfer(struct probe *p, uint32_t call, int fd, const v
         uint64_t offset = atomic_fetch_add_explicit(&p->handle->position, len, memory_order_relaxed);
         emit(p->thread, p->handle, probe_transfer(p, call, unaligned, offset, len, end));
     } else {
-        leave_rare_transfer(p, fd, probe_transfer(p, call, unaligned, UINT64_MAX, len, end), result);
+        struct probe copy = probe_copy(p);
+        leave_rare_transfer(&copy, fd, probe_transfer(&copy, call, unaligned, UINT64_MAX, len, end), result);
     }
 }
 
@@ -203,7 +237,15 @@ void leave_newfd(struct probe *p, uint32_t call, int result);
 void leave_newfds(struct probe *p, uint32_t call, const int fds[2], int result);
 void leave_seek(struct probe *p, uint32_t call, int whence, off_t result);
 void leave_fd(struct probe *p, uint32_t call, off_t off, off_t len, int flags, int error, ssize_t result);
-void leave_path(struct probe *p, uint32_t call, int dirfd, const char *path, off_t len, ssize_t result);
+void leave_path_slowly(struct thread *thread, int dirfd, const char *path, struct plain_event event, ssize_t result);
+
+PROBE_INLINE void leave_path(struct probe *p, uint32_t call, int dirfd, const char *path, off_t len, ssize_t result) {
+    struct plain_event event = probe_event(p, call, 0, (uint64_t)len, event_clock_now());
+    struct file *file = LIKELY(result == 0) ? known_file(p->thread, dirfd, path) : NULL;
+    if (LIKELY(file && emit_quickly(p->thread, emit_subject(0, file), event))) return;
+    leave_path_slowly(p->thread, dirfd, path, emit_copy(event), result);
+}
+
 void leave_paths(struct probe *p, uint32_t call, int dirfd, const char *path, int dirfd2, const char *path2,
                  int result);
 void leave_everything(struct probe *p, uint32_t call, int result);
