@@ -9,8 +9,6 @@
 #include "rec/spill.h"
 #include "rec/triggers.h"
 
-enum { FIRST_CHUNK_BYTES = 16 << 10, CHUNK_BYTES = 64 << 10 };
-
 // Communication that is not written yet moves to the new tally.
 static void change_tally(struct thread *thread, struct spill_tally *tally) {
     memcpy(tally->comm, thread->comm, sizeof tally->comm);
@@ -41,7 +39,7 @@ bool emit_next_chunk(struct thread *thread, uint64_t base) {
     enum loss_reason reason = atomic_load_explicit(&recorder.spill->trace_ended, memory_order_relaxed);
     struct spill_chunk *chunk = NULL;
     if (!reason) {
-        chunk = spill_claim(CHUNK_EVENTS, thread->chunks ? CHUNK_BYTES : FIRST_CHUNK_BYTES, &reason);
+        chunk = spill_claim(CHUNK_EVENTS, spill_next_bytes(old), &reason);
     }
     if (chunk) change_tally(thread, &chunk->tally);
     // The announcement of a call may wait for the next record to become visible. Communication that is visible came

@@ -142,7 +142,7 @@ char *files_borrow_buffer(void) {
 
 void files_return_buffer(void) { current_thread->name_taken = false; }
 
-static uint64_t hash_name(const char *name, size_t len) {
+uint64_t files_hash(const char *name, size_t len) {
     uint64_t hash = 0x9e3779b97f4a7c15u ^ len;
     for (; len >= 8; name += 8, len -= 8) {
         uint64_t word;
@@ -251,14 +251,14 @@ static size_t parent_len(const char *name, size_t len) {
 
 void files_start_in(const char *folder, size_t len) {
     start_folder.len = len;
-    start_folder.hash = hash_name(folder, len);
+    start_folder.hash = files_hash(folder, len);
 }
 
 // Numbers in the working directory at the start, or else in two directories below the root, tell file systems, users
 // and runs apart.
 static size_t kept_of_pattern(const char *name, size_t len) {
     const size_t start = start_folder.len;
-    if (start && start < len && name[start] == '/' && hash_name(name, start) == start_folder.hash) return start;
+    if (start && start < len && name[start] == '/' && files_hash(name, start) == start_folder.hash) return start;
     unsigned slashes = 0;
     for (size_t i = 0; i < len; i++) {
         slashes += name[i] == '/';
@@ -271,7 +271,7 @@ static size_t kept_of_pattern(const char *name, size_t len) {
 // directories.
 static bool may_make_pattern(const char *pattern, size_t len) {
     if (atomic_load(&group_count) >= recorder.directory_cap / 2) return false;
-    _Atomic uint8_t *count = &patterns_in[hash_name(pattern, parent_len(pattern, len)) % PATTERN_PLACES];
+    _Atomic uint8_t *count = &patterns_in[files_hash(pattern, parent_len(pattern, len)) % PATTERN_PLACES];
     return *count < PATTERNS_IN_DIRECTORY && atomic_fetch_add(count, 1) < PATTERNS_IN_DIRECTORY;
 }
 
@@ -281,7 +281,7 @@ static struct file *pattern_of(const char *name, size_t len) {
     if (*name != '/') return NULL;
     struct key key = {pattern, name_pattern(pattern, name, len, kept_of_pattern(name, len)), 0, FILE_PATTERN};
     if (!key.len) return NULL;
-    key.hash = hash_name(pattern, key.len) ^ FILE_PATTERN;
+    key.hash = files_hash(pattern, key.len) ^ FILE_PATTERN;
     struct file *file = find_entry(&key);
     return file || !may_make_pattern(pattern, key.len) ? file : find_or_make(&key);
 }
@@ -292,7 +292,7 @@ static struct file *group_of(const char *name, size_t path_len, enum file_kind k
     struct key key = {.name = name, .len = path_len, .kind = kind};
     may_make = may_make && atomic_load(&group_count) < recorder.directory_cap;
     while (key.len && (key.len = parent_len(name, key.len)) != SIZE_MAX) {
-        key.hash = hash_name(name, key.len) ^ (uint64_t)kind;
+        key.hash = files_hash(name, key.len) ^ (uint64_t)kind;
         struct file *file = may_make ? find_or_make(&key) : find_entry(&key);
         if (file) return file;
         may_make = false;
@@ -363,7 +363,7 @@ static void add_members(struct file *file, uint32_t count) {
 static bool names_group(const char *name, size_t path_len) {
     size_t len = suffix[FILE_OTHERS].len;
     if (path_len >= len && memcmp(name + path_len - len, suffix[FILE_OTHERS].text, len) == 0) return true;
-    return find_entry(&(struct key){name, path_len, hash_name(name, path_len) ^ FILE_PATTERN, FILE_PATTERN});
+    return find_entry(&(struct key){name, path_len, files_hash(name, path_len) ^ FILE_PATTERN, FILE_PATTERN});
 }
 
 static struct file *group_of_name(const char *name, size_t path_len, enum file_kind kind) {
@@ -390,7 +390,7 @@ static bool is_past_cap(const char *name, size_t len) {
 }
 
 static struct key key_of(const char *name, size_t len) {
-    return (struct key){name, len, hash_name(name, len), FILE_ITSELF};
+    return (struct key){name, len, files_hash(name, len), FILE_ITSELF};
 }
 
 static struct file *make_entry(const struct key *key) {

@@ -64,6 +64,8 @@ void files_start_in(const char *folder, size_t len); // the working directory at
 char *files_borrow_buffer(void);
 void files_return_buffer(void);
 
+uint64_t files_hash(const char *name, size_t len);
+
 // Whether a file is left out: system files and --exclude, unless --include names them (file_filter.c).
 bool files_is_left_out(const char *name);
 

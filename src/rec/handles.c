@@ -19,7 +19,7 @@ PER_PROCESS _Atomic uint64_t *handles_of_fd;
 PER_PROCESS _Atomic unsigned handles_limit;
 
 PER_PROCESS static _Atomic uint32_t next_serial;
-PER_PROCESS static _Atomic uint32_t used_handles = FIRST_REAL;
+PER_PROCESS static _Atomic uint32_t used_handles;
 PER_PROCESS static _Atomic uint64_t free_list; // tag << 32 | index
 PER_PROCESS static _Atomic int highest_fd;
 
@@ -28,6 +28,7 @@ int handles_init(void) {
     handles_all = memory_pages(sizeof *handles_all * handles_limit);
     handles_of_fd = memory_pages(sizeof *handles_of_fd * handles_limit);
     if (!handles_all || !handles_of_fd) return -ENOMEM;
+    used_handles = FIRST_REAL;
     handles_all[0].flags = HANDLE_UNKNOWN;
     for (uint32_t i = 1; i < FIRST_REAL; i++) {
         handles_all[i].flags = HANDLE_LEFT_OUT;
@@ -68,7 +69,7 @@ static void point(int fd, uint32_t index) {
         spill_count_loss(LOSS_FD_RANGE, 1);
         return;
     }
-    uint64_t old = atomic_load(&handles_of_fd[fd]);
+    uint64_t old = 0; // a load first would map the page of zeros
     while (!atomic_compare_exchange_weak(&handles_of_fd[fd], &old, ((old >> 32) + 1) << 32 | index)) {
     }
     release(&handles_all[(uint32_t)old]);

@@ -82,33 +82,69 @@ PER_PROCESS static uint64_t
     cpu_wait_start_ns; // the kernel counts from the process's first moment, before the loader's work
 PER_PROCESS static bool cpu_wait_start_known;
 
-void process_info_start(enum process_via via, bool joined) {
+// What a forked child may have changed of what its parent's record says.
+struct changeable {
+    uint64_t folder, title; // hashes of the working directory and of what the arguments' memory has
+    uint64_t cpus;
+};
+
+// Where the kernel finds the command line. Programs write titles there.
+static uint64_t hash_title(void) {
+    extern void *__libc_stack_end;
+    static const char *title;
+    static size_t len;
+    const long *count = __libc_stack_end;
+    if (!title && *count > 0) {
+        char **words = (char **)(count + 1), *last = words[*count - 1];
+        title = words[0];
+        if (last >= title) len = (size_t)(last - title) + strlen(last);
+    }
+    return title ? files_hash(title, len) : 0;
+}
+
+static void describe(enum process_via via, enum process_birth birth) {
     // Static, because the stack may be small; only one thread runs this at a time.
     static char text[WORDS_BYTES];
     static uint8_t buffer[WORDS_BYTES * 2 + PATH_MAX * 2 + 512];
+    static struct changeable written;
+    static size_t written_bytes;
+    bool is_forked = birth == BIRTH_FORK || birth == BIRTH_RECENT_FORK;
+    long len = ask_cwd(text, sizeof text);
+    struct changeable now = {.cpus = count_cpus()};
+    if (len > 1) now.folder = files_hash(text, (size_t)len - 1);
+    if (ASKING_COUNTS) now.title = hash_title();
+    if (is_forked && written_bytes && !memcmp(&now, &written, sizeof now)) {
+        spill_record(buffer, written_bytes);
+        return;
+    }
     struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
-    long len;
-    // What the recorder reads before this is part of what came before it; what it reads later, it counts itself.
-    if (read_chars(recorder.spill->chars_start, &len)) recorder.spill->chars_known |= 1;
-    fields_begin(&out, RECORD_PROCESS);
     struct utsname name;
+    fields_begin(&out, RECORD_PROCESS);
     if (cpu_syscall(SYS_uname, &name) == 0) fields_string(&out, PROCESS_HOST, name.nodename);
+    if (len > 1) files_start_in(text, (size_t)len - 1);
+    if (len > 1) fields_bytes(&out, PROCESS_CWD, text, (size_t)len - 1);
     len = cpu_syscall(SYS_readlinkat, AT_FDCWD, ask_path("/exe").text, text, sizeof text);
     if (len > 0) fields_bytes(&out, PROCESS_EXE, text, (size_t)len);
-    len = ask_cwd(text, sizeof text);
-    if (len > 1) {
-        fields_bytes(&out, PROCESS_CWD, text, (size_t)len - 1);
-        files_start_in(text, (size_t)len - 1);
-    }
     len = read_own("/cmdline", text, sizeof text);
     for (long at = 0; at < len; at += (long)strlen(text + at) + 1) fields_string(&out, PROCESS_ARG, text + at);
-    fields_number(&out, PROCESS_CPUS, count_cpus());
+    fields_number(&out, PROCESS_CPUS, now.cpus);
     if (via) fields_number(&out, PROCESS_VIA, via);
-    if (joined) fields_number(&out, PROCESS_JOINED, 1);
+    if (birth == BIRTH_JOINED) fields_number(&out, PROCESS_JOINED, 1);
     fields_end(&out);
-    if (!out.overflow) spill_record(buffer, (size_t)(out.at - buffer));
+    written_bytes = out.overflow ? 0 : (size_t)(out.at - buffer);
+    written = now;
+    if (written_bytes) spill_record(buffer, written_bytes);
+}
+
+void process_info_start(enum process_via via, enum process_birth birth) {
+    long len;
     bool is_counted;
-    cpu_wait_start_known = read_cpu_wait(&cpu_wait_start_ns, &is_counted);
+    // What the recorder reads before this is part of what came before it; what it reads later, it counts itself.
+    bool is_known = birth == BIRTH_RECENT_FORK || read_chars(recorder.spill->chars_start, &len);
+    if (is_known) recorder.spill->chars_known |= 1;
+    describe(via, birth);
+    cpu_wait_start_ns = 0;
+    cpu_wait_start_known = birth == BIRTH_RECENT_FORK || read_cpu_wait(&cpu_wait_start_ns, &is_counted);
 }
 
 void process_info_chars(uint64_t chars[2]) {

@@ -6,8 +6,15 @@
 
 #include "fmt/records.h"
 
-// At the start; `joined`: the process has been running for a while.
-void process_info_start(enum process_via via, bool joined);
+enum process_birth {
+    BIRTH_EXEC,        // by exec
+    BIRTH_FORK,        // by a process that has called this
+    BIRTH_RECENT_FORK, // the same; what the kernel counts began with 0 a moment ago
+    BIRTH_JOINED,      // it has been running for a while
+};
+
+// At the start.
+void process_info_start(enum process_via via, enum process_birth birth);
 void process_info_end(void); // at the end
 // The kernel's count of bytes read and written so far; unchanged if it is not known.
 void process_info_chars(uint64_t chars[2]);

@@ -22,7 +22,7 @@
 #include "rec/stdio/stdio.h"
 #include "rec/triggers.h"
 
-struct recorder recorder;
+struct recorder recorder __attribute__((aligned(8))); // beside other small variables
 __thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
 static __thread bool switching __attribute__((tls_model("initial-exec"))); // the thread gets or gives up its state
 static __thread bool stopped_here __attribute__((tls_model("initial-exec")));
@@ -31,17 +31,29 @@ static __thread bool ready_before_vfork __attribute__((tls_model("initial-exec")
 static __thread bool vfork_child __attribute__((tls_model("initial-exec")));
 bool event_clock_uses_ns;
 
+// What fork wipes: one page for most of what a process and its first thread write.
+struct wiped {
+    _Atomic uint32_t spill_is_ours;
+    _Atomic uint32_t lock; // of who makes the spill file
+    struct thread thread;
+};
+static struct thread *_Atomic unused_thread; // the one in `struct wiped`, until a thread takes it
+
 // --- fork
+
+static uint64_t last_fork_ns; // of this process or, in a forked child, of its parent
 
 static void before_fork(void) {
     if (recorder.spill) handles_share_all();
+    last_fork_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
 // Some emulated kernels say that they wipe pages in a child and do not (QEMU). If they do, nothing is ours here, or a
-// handler of the program has run before and the child has its own spill file.
+// handler of the program has run before and the child has its own spill file. Storing makes the page at once, where
+// loading would first map the page of zeros.
 static void wipe_in_child(void) {
-    if (!atomic_load(recorder.spill_is_ours) || recorder.pid == (uint32_t)cpu_syscall(SYS_getpid, 0)) return;
-    memset(recorder.spill_is_ours, 0, SPILL_ALIGN);
+    if (!atomic_fetch_add(recorder.spill_is_ours, 0) || recorder.pid == (uint32_t)cpu_syscall(SYS_getpid, 0)) return;
+    memset(recorder.spill_is_ours, 0, offsetof(struct wiped, thread));
     if (current_thread) memset(current_thread, 0, sizeof *current_thread);
 }
 
@@ -89,6 +101,7 @@ static void thread_ended(void *state) {
 
 // Memory that the kernel zeroes in a forked child.
 static void *wiped_pages(size_t bytes) {
+    bytes = (bytes + SPILL_ALIGN - 1) & ~(size_t)(SPILL_ALIGN - 1);
     void *pages = memory_pages(bytes);
     if (pages) cpu_syscall(SYS_madvise, pages, bytes, MADV_WIPEONFORK);
     return pages;
@@ -111,8 +124,11 @@ static void start(void) {
     if (in_charge) job_begin();
     if (in_charge) triggers_begin();
     if (recorder.job) event_clock_uses_ns = !counter_is_steady();
-    recorder.spill_is_ours = wiped_pages(SPILL_ALIGN);
-    bool usable = in_charge && recorder.job && recorder.spill_is_ours && handles_init() == 0 && files_init() == 0;
+    bool is_wanted = in_charge && recorder.job;
+    struct wiped *wiped = is_wanted ? wiped_pages(sizeof *wiped) : NULL;
+    if (wiped) recorder.spill_is_ours = &wiped->spill_is_ours;
+    if (wiped) unused_thread = &wiped->thread;
+    bool usable = wiped && handles_init() == 0 && files_init() == 0;
     if (usable) {
         recorder.thread_key_made = pthread_key_create(&recorder.thread_key, thread_ended) == 0;
         pthread_atfork(before_fork, NULL, wipe_in_child);
@@ -135,15 +151,22 @@ static bool started(void) {
     return atomic_load(&recorder.phase) == RECORDER_ON;
 }
 
+static enum process_birth birth(bool is_forked) {
+    enum { RECENTLY_NS = 5000000 };
+    if (!is_forked) return BIRTH_EXEC;
+    return clock_ns(CLOCK_MONOTONIC) - last_fork_ns < RECENTLY_NS ? BIRTH_RECENT_FORK : BIRTH_FORK;
+}
+
 static void make_spill(void) {
     uint32_t pid = (uint32_t)cpu_syscall(SYS_getpid, 0);
-    if (recorder.pid) become_child(pid);
+    bool is_forked = recorder.pid;
+    if (is_forked) become_child(pid);
     recorder.pid = pid;
     if (spill_create() < 0 && (!job_begin_again() || spill_create() < 0)) {
         atomic_store(&recorder.phase, RECORDER_OFF);
         return;
     }
-    process_info_start(real_via, false);
+    process_info_start(real_via, birth(is_forked));
     job_describe();
     mappings_begin();
     atomic_store_explicit(recorder.spill_is_ours, 1, memory_order_release);
@@ -151,7 +174,7 @@ static void make_spill(void) {
 
 // The first thread of a process makes the spill file. The lock lies on the page that fork wipes, too.
 static bool have_spill(void) {
-    _Atomic uint32_t *lock = recorder.spill_is_ours + 1;
+    _Atomic uint32_t *lock = &((struct wiped *)recorder.spill_is_ours)->lock;
     if (atomic_load_explicit(recorder.spill_is_ours, memory_order_acquire)) return true;
     spin_lock_as(lock, 1);
     if (!atomic_load(recorder.spill_is_ours) && atomic_load(&recorder.phase) == RECORDER_ON) make_spill();
@@ -179,7 +202,8 @@ static struct thread *attach(void) {
             stream_put_control(&thread->writer, KIND_THREAD, &(uint64_t){tid}, 1);
         }
     } else {
-        if (!thread) thread = wiped_pages((sizeof *thread + SPILL_ALIGN - 1) & ~(size_t)(SPILL_ALIGN - 1));
+        if (!thread) thread = atomic_exchange(&unused_thread, NULL);
+        if (!thread) thread = wiped_pages(sizeof *thread);
         if (!thread) return NULL;
         thread->tid = tid;
         thread->tally = &thread->spare_tally;

@@ -31,13 +31,9 @@ enum {
     RECORDER_NAMES = 16,
 };
 
+// What changes while the process runs comes last: its page is copied in a forked child, together with other small
+// variables.
 struct recorder {
-    _Atomic uint32_t phase;
-    uint32_t pid;        // of the process that the state below belongs to; in a forked child it is the parent's
-    uint32_t generation; // counts spill files: a forked child opens the next one
-    // Not 0: the spill file is this process's own and has its first record. Lies on a page that fork wipes, because
-    // process ids cannot tell: two process id namespaces may use the same one.
-    _Atomic uint32_t *spill_is_ours;
     // Settings, read once
     const char *job;                  // directory of the job, with its spill files
     const char *library;              // path of this library
@@ -56,11 +52,17 @@ struct recorder {
     bool new_root; // chroot was called: the library may be out of reach
     const char *include[RECORDER_PATTERNS];
     const char *exclude[RECORDER_PATTERNS];
+    char spill_path[PATH_MAX];
+    _Atomic uint32_t phase;
+    uint32_t pid;        // of the process that the state below belongs to; in a forked child it is the parent's
+    uint32_t generation; // counts spill files: a forked child opens the next one
+    // Not 0: the spill file is this process's own and has its first record. Lies on a page that fork wipes, because
+    // process ids cannot tell: two process id namespaces may use the same one.
+    _Atomic uint32_t *spill_is_ours;
     // The spill file
     struct spill_header *spill;  // the mapping of the whole file
     struct spill_chunk *records; // the chunk for tagged records
     _Atomic uint32_t records_lock;
-    char spill_path[PATH_MAX];
     const char *spill_parent; // the setting `spill` of a job without `record`, or NULL
     const char *host_folder;  // host_folder.h: where the spill file is, or NULL: it is in the job's directory
     void *presence;           // the mapping whose lock tells others there that this process runs
@@ -108,8 +110,8 @@ struct known_name {
     bool is_relative;  // to that working directory
 };
 
-// Lies on a page that the kernel wipes in a forked child (MADV_WIPEONFORK). `ready` is then false, and the hot path
-// needs no check of process ids.
+// Lies on pages that the kernel wipes in a forked child (MADV_WIPEONFORK). `ready` is then false, and the hot path
+// needs no check of process ids. What most threads use comes first: the pages behind stay untouched.
 struct thread {
     bool ready;
     bool busy;        // the writer is being changed; events of signal handlers are deferred meanwhile
@@ -125,22 +127,22 @@ struct thread {
     uint64_t tick_written;     // the tick as the stream has it
     uint32_t inside;   // bit n: a call of layer n is under way that is above MPI-IO; only the outermost one counts
     bool in_mpi_setup; // inside MPI_Init or MPI_Finalize: files that MPI names there are left out
-    struct stream_comm *comm; // in the tally: communication since the last event
-    uint64_t comm_start;      // of the communication call under way, not shifted
+    struct stream_comm *comm;                      // in the tally: communication since the last event
+    uint64_t comm_start;                           // of the communication call under way, not shifted
+    bool name_taken;                               // by the call under way, which a signal handler may interrupt
+    struct known_name known_names[RECORDER_NAMES]; // that calls have named, by the address of the text
+    uint64_t chunks;                               // number of chunks so far: the first one is small
+    struct thread *next_idle;
+    struct spill_tally *tally;              // in the chunk, or spare_tally
+    struct spill_tally spare_tally;         // used without a chunk; lost with the process
+    struct deferred_event *deferred_events; // EMIT_DEFERRED_MOST places
+    struct stream_writer writer;
+    char name[PATH_MAX]; // buffer for names: the program's stack may be small
     struct partners partners;
     uintptr_t type_asked; // parameter of plugin_ask_type_bytes()
     struct type_bytes types[RECORDER_TYPES];
     uint32_t type_numbers[RECORDER_TYPES]; // 0: not known; 1: contiguous; else the number of its RECORD_DATATYPE + 1
-    bool name_taken;                       // by the call under way, which a signal handler may interrupt
-    struct known_name known_names[RECORDER_NAMES]; // that calls have named, by the address of the text
-    char name[PATH_MAX];                           // buffer for names: the program's stack may be small
-    uint64_t chunks;                               // number of chunks so far: the first one is small
-    struct thread *next_idle;
-    struct spill_tally *tally;      // in the chunk, or spare_tally
-    struct spill_tally spare_tally; // used without a chunk; lost with the process
-    struct stream_writer writer;
-    struct deferred_event *deferred_events; // EMIT_DEFERRED_MOST places
-    struct {                                // with call sites: the calls that the slot stands for
+    struct {                               // with call sites: the calls that the slot stands for
         uintptr_t caller;
         uint64_t key;
         uint64_t chunk; // number of the chunk that defines it

@@ -24,8 +24,7 @@ enum {
     RESERVE_BYTES = 64 << 20, // behind the trace, with a third of the trace cap: for names and counters
     LEAST_BYTES = 64 << 10,   // a smaller file is useless
     KEPT_BYTES = 1 << 20,     // free space that stays after spill_give_back()
-    FIRST_RECORDS_BYTES = 8 << 10,
-    RECORDS_BYTES = 64 << 10,
+    FIRST_BYTES = SPILL_HEADER_BYTES + 2 * SPILL_ALIGN, // with a chunk of records and one of events
 };
 
 // The kernel maps whole pages, which may be larger than SPILL_ALIGN.
@@ -117,7 +116,7 @@ static int create(const char *folder, const struct spill_moment *now) {
     if (code == 0) code = map_file((int)fd, &bytes);
     if (code == 0) spill_expect_faults((int)fd, recorder.spill, bytes);
     cpu_syscall(SYS_close, fd);
-    if (code == 0) code = allocate(0, SPILL_HEADER_BYTES + FIRST_RECORDS_BYTES);
+    if (code == 0) code = allocate(0, FIRST_BYTES);
     if (code < 0) {
         if (recorder.spill) cpu_syscall(SYS_munmap, recorder.spill, bytes);
         recorder.spill = NULL;
@@ -140,7 +139,7 @@ static int create(const char *folder, const struct spill_moment *now) {
     atomic_store(&header->next, SPILL_HEADER_BYTES);
     header->magic = SPILL_MAGIC;
     enum loss_reason reason;
-    recorder.records = spill_claim(CHUNK_RECORDS, FIRST_RECORDS_BYTES, &reason);
+    recorder.records = spill_claim(CHUNK_RECORDS, spill_next_bytes(NULL), &reason);
     return 0;
 }
 
@@ -175,7 +174,7 @@ struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum
         *reason = LOSS_TRACE_CAP;
         return NULL;
     }
-    if (allocate(offset, bytes) < 0) {
+    if (offset + bytes > FIRST_BYTES && allocate(offset, bytes) < 0) {
         *reason = LOSS_DISK_FULL;
         return NULL;
     }
@@ -223,7 +222,9 @@ bool spill_begin_record(struct fields_out *out, size_t most) {
     uint32_t used = chunk ? atomic_load(&chunk->used) : 0;
     if (chunk && used + most > chunk->bytes - SPILL_CHUNK_HEADER_BYTES) {
         enum loss_reason reason;
-        struct spill_chunk *next = spill_claim(CHUNK_RECORDS, RECORDS_BYTES, &reason);
+        uint32_t bytes = spill_next_bytes(chunk);
+        if (most > bytes - SPILL_CHUNK_HEADER_BYTES) bytes = SPILL_LARGE_CHUNK;
+        struct spill_chunk *next = spill_claim(CHUNK_RECORDS, bytes, &reason);
         if (next) spill_retire(chunk);
         recorder.records = chunk = next;
         used = 0;

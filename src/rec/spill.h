@@ -24,6 +24,13 @@ void spill_unmark_unfollowed(uint64_t mark);
 // behind it.
 struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum loss_reason *reason);
 
+// The size of the chunk that follows one of the same kind, NULL: of the first. Most processes do little, and each page
+// of a spill file takes a microsecond or more.
+enum { SPILL_LARGE_CHUNK = 64 << 10 };
+static inline uint32_t spill_next_bytes(const struct spill_chunk *last) {
+    return !last ? SPILL_ALIGN : last->bytes < SPILL_LARGE_CHUNK / 4 ? last->bytes * 4 : SPILL_LARGE_CHUNK;
+}
+
 // Unmaps most of the free space. The trace will end early.
 void spill_give_back(void);
 

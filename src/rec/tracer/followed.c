@@ -84,7 +84,7 @@ void followed_begin(struct followed *process) {
     triggers_begin();
     if (handles_init() == 0 && files_init() == 0 && spill_create() == 0) {
         process->has_spill = true;
-        process_info_start(VIA_PTRACE, process->is_joined);
+        process_info_start(VIA_PTRACE, process->is_joined ? BIRTH_JOINED : BIRTH_EXEC);
         process->is_joined = false; // what it executes later is seen from its beginning
         return;
     }
