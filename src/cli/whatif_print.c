@@ -73,6 +73,13 @@ static int print_phases(const struct whatif *result, const struct whatif_target 
 static void print_info_lines(const struct whatif_option *best, FILE *out) {
     fprintf(out, "  a file for the variable ROMIO_HINTS (--hints FILE writes it):\n");
     for (unsigned i = 0; i < best->hints; i++) fprintf(out, "    %s %s\n", best->hint[i].name, best->hint[i].value);
+    for (unsigned i = 0; i < best->hints; i++) {
+        if (best->overruled >> i & 1)
+            fprintf(
+                out,
+                "    (The program itself asks for another %s, which comes before that of the file: change it there.)\n",
+                best->hint[i].name);
+    }
     fprintf(out, "  C, before MPI_File_open:\n");
     for (unsigned i = 0; i < best->hints; i++)
         fprintf(out, "    MPI_Info_set(info, \"%s\", \"%s\");\n", best->hint[i].name, best->hint[i].value);

@@ -150,12 +150,25 @@ static uint64_t buffer_of(const struct asking *a, const struct variant *variant,
     return usual;
 }
 
+static bool asks_otherwise(const struct model *model, const struct variant_hint *hint) {
+    for (size_t i = 0; i < model->hints_count; i++) {
+        const struct model_hints *hints = &model->hints[i];
+        for (size_t k = 0; k < hints->asked_count; k++) {
+            if (!strcmp(hints->asked[k].name, hint->name) && strcmp(hints->asked[k].value, hint->value)) return true;
+        }
+    }
+    return false;
+}
+
 // A program that makes collective calls makes independent ones of them by these hints.
-static void add_hints(struct whatif_option *option) {
+static void add_hints(const struct model *model, struct whatif_option *option) {
     option->hints = variant_hints(&option->variant, option->hint);
-    if (option->variant.interface != VARIANT_INDEPENDENT || option->hints + 2 > VARIANT_HINTS) return;
-    option->hint[option->hints++] = (struct variant_hint){"romio_cb_write", "disable"};
-    option->hint[option->hints++] = (struct variant_hint){"romio_cb_read", "disable"};
+    if (option->variant.interface == VARIANT_INDEPENDENT && option->hints + 2 <= VARIANT_HINTS) {
+        option->hint[option->hints++] = (struct variant_hint){"romio_cb_write", "disable"};
+        option->hint[option->hints++] = (struct variant_hint){"romio_cb_read", "disable"};
+    }
+    for (unsigned i = 0; i < option->hints; i++)
+        option->overruled |= (unsigned)asks_otherwise(model, &option->hint[i]) << i;
 }
 
 // With the points that the target has now.
@@ -189,7 +202,7 @@ static int estimate_option(const struct asking *a, struct whatif_target *target,
     struct whatif_option option = {.variant = *variant, .phase = calloc(a->result->phases + 1, sizeof *option.phase)};
     RETURN_IF(!option.phase, -ENOMEM);
     variant_text(variant, option.name);
-    add_hints(&option);
+    add_hints(a->model, &option);
     int code = set_times(a, target, counted, number, &option);
     if (!code) code = array_push(target->option, target->options, option);
     if (code) free(option.phase);

@@ -152,6 +152,16 @@ class OnProfile(WhatifTest):
             self.assertIn(f'"{value}"', text)
         self.assertTrue(in_force)
 
+    def test_overruled(self):
+        """Hints that a program gives to MPI itself come before those of the file."""
+        log = self.program('mpich', '--edge', '8', '--checkpoints', '1', '--mode', 'collective', name='s3d')
+        system = self.profile(0.01, per_call=100)
+        for sieving, said in (('on', True), ('off', False)):
+            way = f'independent,sieving={sieving}'
+            text = self.expect(0, 'whatif', '-q', log, '--system', system, '--variant', way).stdout.decode()
+            self.assertIn(f'Best: {way}', text)
+            self.assertEqual('asks for another romio_ds_write' in text, said, text)
+
     def test_page_cache(self):
         """What the program writes, and reads again, is in the page cache if that has room."""
         log = self.program('mpich', '--segments', '8', '--block', '64k', '--transfer', '64k')
