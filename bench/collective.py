@@ -21,14 +21,10 @@ import tempfile
 import time
 
 import common
+import devices
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tests', 'hosts'))
 
-DEVICES = {
-    'hdd': ['--read-bw', '40M', '--write-bw', '35M', '--latency', '200us', '--seek-latency', '4ms'],
-    'ssd': ['--read-bw', '100M', '--write-bw', '90M', '--latency', '100us'],
-    'nvm': ['--read-bw', '200M', '--write-bw', '180M'],
-}
 LAYOUTS = {'2': (1, 2), '4': (1, 4), '1+1': (2, 2), '2+2': (2, 4)}  # nodes, processes; nodes are network namespaces
 # The program, its options when it is collective and when it is independent, and the variant that is like the latter.
 PATTERNS = {
@@ -40,26 +36,6 @@ WAYS = ('collective', 'independent')
 HINTS = {'collective': 'romio_cb_write enable\nromio_cb_read enable\n',
          'independent': 'romio_cb_write disable\nromio_cb_read disable\n'}
 GOOD, NOISE_TIMES = 0.1, 2
-# Each rank has a processor, and the kernel shares these between sessions: as root the ranks' come before others.
-FIRST = '#!/bin/sh\n{ echo -20 > /proc/self/autogroup; } 2> /dev/null\nexec taskset -c $((PMI_RANK % $(nproc))) "$@"\n'
-
-
-class Device:
-    """An emulated mount. Its data is in memory; the mount is where all nodes see it."""
-
-    def __init__(self, place, folder, name):
-        self.place, self.name = place, name
-        self.below, self.path = os.path.join(place.folder, name), os.path.join(folder, name)
-
-    def __enter__(self):
-        os.mkdir(self.below)
-        os.mkdir(self.path)
-        self.place.run([self.place.ioseer, 'emulate', '-q', *DEVICES[self.name], self.below, self.path])
-        return self
-
-    def __exit__(self, *_):
-        self.place.run([self.place.ioseer, 'emulate', '-q', '--stop', self.path])
-        shutil.rmtree(self.below)
 
 
 class Layout:
@@ -78,11 +54,7 @@ class Layout:
             self.room = hosts_case.Room(where, names)
             self.launcher = [word.format(agent=where + '/agent', hosts=','.join(names)) for word in hosts_case.LAUNCHERS['mpich']]
             self.launcher += ['-ppn', str(self.processes // self.nodes), '-n', '{np}']
-        first = os.path.join(self.folder, 'first')
-        with open(first, 'w', encoding='utf-8') as file:
-            file.write(FIRST)
-        os.chmod(first, 0o755)
-        self.launcher.append(first)
+        self.launcher.append(devices.write_first(self.folder))
         return self
 
     def __exit__(self, *_):
@@ -203,7 +175,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('build')
     parser.add_argument('--runs', type=int, default=5)
-    parser.add_argument('--devices', default=','.join(DEVICES))
+    parser.add_argument('--devices', default=','.join(devices.DEVICES))
     parser.add_argument('--layouts', default='2,1+1')
     parser.add_argument('--patterns', default=','.join(PATTERNS))
     words = parser.parse_args()
@@ -213,12 +185,12 @@ def main():
     print(f'{common.machine()}; medians of {words.runs}')
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix='ioseer-collective-'))
-        devices = [stack.enter_context(Device(place, folder, name)) for name in words.devices.split(',')]
+        targets = [stack.enter_context(devices.open_device(place, folder, name)) for name in words.devices.split(',')]
         for name in words.layouts.split(','):
             layout = stack.enter_context(Layout(folder, name))
             for pattern in words.patterns.split(','):
                 case = Case(place, layout, pattern, folder)
-                for device in devices:
+                for device in targets:
                     compare(case, device, words.runs, results)
     results.print()
     print(f'{time.monotonic() - start:.0f} s')

@@ -3,50 +3,37 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
-#include "cli/argument.h"
-#include "cli/option_rows.h"
 #include "cli/output.h"
 #include "cli/predict_print.h"
-#include "cli/verb.h"
+#include "cli/targets.h"
 #include "predict/predict.h"
-#include "replay/replay.h"
 
 // Two runs say how much runs vary. A precision that was asked for may take more than the one of the default.
 enum { LEAST_RUNS = 2, MOST_RUNS = 7, MOST_RUNS_ASKED = 30 };
 #define PRECISION "5%"
 
 static struct {
-    struct option_list on, system;
-    const char *method, *reference, *launcher, *cache, *output, *precision;
-    uint64_t repeat, np;
-    double stall;
-    struct model_choice model;
-    bool quick, json, quiet;
-} options = {.cache = "as-recorded", .stall = REPLAY_STALL_SECONDS};
+    struct target_options targets;
+    const char *method, *reference, *precision;
+    bool quick;
+} options = {.targets = {TARGET_DEFAULTS}};
 
 static const struct option_row rows[] = {
-    {"on", 0, OPTION_LIST, &options.on, "DIR", "run in a new folder in DIR, on the storage to predict (repeatable)"},
-    {"system", 0, OPTION_LIST, &options.system, "SYSTEM", "calculate with a profile from `measure` (repeatable)"},
+    ROW_ON(options.targets, "run in a new folder in DIR, on the storage to predict (repeatable)"),
+    ROW_SYSTEM(options.targets),
     {"method", 0, OPTION_CHOICES, &options.method, "replay|analytic|mendez|meswani",
      "how to predict (default: replay for DIR, analytic for SYSTEM)"},
     {"reference", 0, OPTION_TEXT, &options.reference, "DIR|SYSTEM",
      "storage on which the program was recorded, for meswani"},
-    {"np", 0, OPTION_COUNT, &options.np, "N", "number of processes (default: as recorded)"},
+    ROW_NP(options.targets),
     {"precision", 0, OPTION_TEXT, &options.precision, "PERCENT",
      "run until the time of each DIR is known within PERCENT, or which DIR is faster (default: " PRECISION
      ", at most 7 runs)"},
-    {"repeat", 0, OPTION_COUNT, &options.repeat, "N", "run so often on each DIR"},
+    {"repeat", 0, OPTION_COUNT, &options.targets.repeat, "N", "run so often on each DIR"},
     {"quick", 0, OPTION_FLAG, &options.quick, NULL, "run once on each DIR"},
-    ROW_LAUNCHER(&options.launcher),
-    ROW_STALL(&options.stall),
-    ROW_CACHE_STATE(&options.cache),
-    ROW_STANDARD_STREAMS(&options.model.standard_streams),
-    ROW_JSON(&options.json),
-    ROW_OUTPUT(&options.output),
-    ROW_QUIET(&options.quiet, "suppress progress messages and warnings"),
+    ROWS_TARGETS(options.targets),
     {0},
 };
 
@@ -62,12 +49,12 @@ static enum status choose_runs(struct predict_settings *settings) {
     const char *precision = options.precision ? options.precision : PRECISION;
     if (!options_percent(precision, &settings->precision))
         return cli_usage("predict", precision, "must be more than 0 % and less than 100 %, such as " PRECISION);
-    if (!!options.precision + !!options.repeat + options.quick > 1)
+    if (!!options.precision + !!options.targets.repeat + options.quick > 1)
         return cli_usage("predict", "--precision, --repeat and --quick", "give only one");
-    settings->least_runs = options.quick ? 1 : options.repeat ? (unsigned)options.repeat : LEAST_RUNS;
-    settings->most_runs = options.quick || options.repeat ? settings->least_runs
-                          : options.precision             ? MOST_RUNS_ASKED
-                                                          : MOST_RUNS;
+    settings->least_runs = options.quick ? 1 : options.targets.repeat ? (unsigned)options.targets.repeat : LEAST_RUNS;
+    settings->most_runs = options.quick || options.targets.repeat ? settings->least_runs
+                          : options.precision                     ? MOST_RUNS_ASKED
+                                                                  : MOST_RUNS;
     return STATUS_OK;
 }
 
@@ -77,10 +64,10 @@ static enum status predict_model(const struct model *model, const char *name, co
     struct output output;
     int code = predict(model, name, settings, &prediction, &problem);
     if (settings->progress) fputs("\r\033[K", stderr);
-    enum status status =
-        code < 0 ? cli_problem("predict", name, &problem, code) : output_open(&output, "predict", options.output);
+    enum status status = code < 0 ? cli_problem("predict", name, &problem, code)
+                                  : output_open(&output, "predict", options.targets.output);
     if (status == STATUS_OK) {
-        if (options.json)
+        if (options.targets.json)
             prediction_write(&prediction, output_json(&output, 4));
         else
             code = predict_print(model, &prediction, output.out);
@@ -91,27 +78,22 @@ static enum status predict_model(const struct model *model, const char *name, co
 }
 
 static enum status predict_verb(int argc, char **argv) {
+    const struct target_options *targets = &options.targets;
     struct argument argument;
-    struct problem problem = {0};
-    struct predict_settings settings = {.directory = options.on.item,
-                                        .directories = options.on.count,
-                                        .profile = options.system.item,
-                                        .profiles = options.system.count,
+    struct predict_settings settings = {.directory = targets->on.item,
+                                        .directories = targets->on.count,
+                                        .profile = targets->system.item,
+                                        .profiles = targets->system.count,
                                         .reference = options.reference,
                                         .methods = options.method,
-                                        .launcher = options.launcher,
-                                        .stall = options.stall,
-                                        .np = (uint32_t)options.np,
-                                        .progress = !options.quiet && isatty(STDERR_FILENO) ? show_progress : NULL};
-    if (argc != 2) return cli_usage("predict", "MODEL|LOG", argc < 2 ? "is missing" : "give only one");
-    if (!options.on.count && !options.system.count) return cli_usage("predict", "--on or --system", "is missing");
-    int code = replay_check_options(options.cache, options.repeat, options.np, &settings.cache, &problem);
-    if (code < 0) return cli_problem("predict", argv[1], &problem, code);
-    enum status status = choose_runs(&settings);
-    if (status == STATUS_OK) status = output_check("predict", options.output);
-    if (status == STATUS_OK) status = argument_open_model(&argument, "predict", argv[1], &options.model);
+                                        .launcher = targets->launcher,
+                                        .stall = targets->stall,
+                                        .np = (uint32_t)targets->np,
+                                        .progress = targets_show(targets) ? show_progress : NULL};
+    enum status status = targets_check(targets, "predict", argc, argv, &settings.cache);
+    if (status == STATUS_OK) status = choose_runs(&settings);
+    if (status == STATUS_OK) status = targets_open(targets, "predict", argv[1], &argument);
     if (status != STATUS_OK) return status;
-    if (!options.quiet) argument_warn(&argument);
     status = predict_model(&argument.model, argv[1], &settings);
     argument_close(&argument);
     return status;

@@ -1,47 +1,36 @@
 // `ioseer whatif`: how long the I/O of a program would take if it were done in another way.
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
-#include "cli/argument.h"
-#include "cli/option_rows.h"
 #include "cli/output.h"
-#include "cli/verb.h"
+#include "cli/targets.h"
 #include "cli/whatif_print.h"
-#include "replay/replay.h"
 #include "whatif/chart.h"
 #include "whatif/whatif.h"
 
 enum { VERIFY_RUNS = 3 };
 
 static struct {
-    struct option_list on, system, variant;
-    const char *launcher, *cache, *output, *hints, *chart;
-    uint64_t np, repeat;
-    double stall, seconds;
-    struct model_choice model;
-    bool verify, json, quiet;
-} options = {.cache = "as-recorded", .stall = REPLAY_STALL_SECONDS};
+    struct target_options targets;
+    struct option_list variant;
+    const char *hints, *chart;
+    double seconds;
+    bool verify;
+} options = {.targets = {TARGET_DEFAULTS}};
 
 static const struct option_row rows[] = {
-    {"on", 0, OPTION_LIST, &options.on, "DIR", "measure the storage of DIR first (repeatable)"},
-    {"system", 0, OPTION_LIST, &options.system, "SYSTEM", "calculate with a profile from `measure` (repeatable)"},
+    ROW_ON(options.targets, "measure the storage of DIR first (repeatable)"),
+    ROW_SYSTEM(options.targets),
     {"variant", 0, OPTION_LIST, &options.variant, "VARIANT",
      "only this way besides the recorded one, such as collective,cb_nodes=2 (repeatable)"},
     {"verify", 0, OPTION_FLAG, &options.verify, NULL, "replay the basic and the best ways on each DIR, and compare"},
-    {"repeat", 0, OPTION_COUNT, &options.repeat, "N", "runs of each way that is verified (default: 3)"},
-    {"np", 0, OPTION_COUNT, &options.np, "N", "number of processes (default: as recorded)"},
+    {"repeat", 0, OPTION_COUNT, &options.targets.repeat, "N", "runs of each way that is verified (default: 3)"},
+    ROW_NP(options.targets),
     {"hints", 0, OPTION_TEXT, &options.hints, "FILE", "write the hints of the best way to FILE, for ROMIO_HINTS"},
     {"chart", 0, OPTION_TEXT, &options.chart, "FILE", "write charts of where collective I/O wins to FILE, as HTML"},
     {"time", 0, OPTION_DURATION, &options.seconds, "TIME", "measure each DIR for about TIME (default: 25s)"},
-    ROW_LAUNCHER(&options.launcher),
-    ROW_STALL(&options.stall),
-    ROW_CACHE_STATE(&options.cache),
-    ROW_STANDARD_STREAMS(&options.model.standard_streams),
-    ROW_JSON(&options.json),
-    ROW_OUTPUT(&options.output),
-    ROW_QUIET(&options.quiet, "suppress progress messages and warnings"),
+    ROWS_TARGETS(options.targets),
     {0},
 };
 
@@ -80,9 +69,9 @@ static enum status write_all(const struct model *model, const struct whatif *res
     int code = 0;
     enum status status = write_to(options.hints, result, write_hints);
     if (status == STATUS_OK) status = write_to(options.chart, result, write_chart);
-    if (status == STATUS_OK) status = output_open(&output, "whatif", options.output);
+    if (status == STATUS_OK) status = output_open(&output, "whatif", options.targets.output);
     if (status != STATUS_OK) return status;
-    if (options.json)
+    if (options.targets.json)
         whatif_write(result, output_json(&output, 4));
     else
         code = whatif_print(model, result, output.out);
@@ -101,47 +90,34 @@ static enum status ask(struct model *model, const char *name, const struct whati
     return status;
 }
 
-static enum status check_usage(int argc) {
-    if (argc != 2) return cli_usage("whatif", "MODEL|LOG", argc < 2 ? "is missing" : "give only one");
-    if (!options.on.count && !options.system.count) return cli_usage("whatif", "--on or --system", "is missing");
-    if (options.verify && !options.on.count) return cli_usage("whatif", "--verify", "needs --on");
-    if (options.hints && options.on.count + options.system.count > 1)
+static enum status check(void) {
+    if (options.verify && !options.targets.on.count) return cli_usage("whatif", "--verify", "needs --on");
+    if (options.hints && options.targets.on.count + options.targets.system.count > 1)
         return cli_usage("whatif", "--hints", "needs a single target");
-    return STATUS_OK;
-}
-
-static enum status check_outputs(void) {
-    const char *const path[] = {options.output, options.hints, options.chart};
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < sizeof path / sizeof *path && status == STATUS_OK; i++)
-        status = output_check("whatif", path[i]);
-    return status;
+    enum status status = output_check("whatif", options.hints);
+    return status == STATUS_OK ? output_check("whatif", options.chart) : status;
 }
 
 static enum status whatif_verb(int argc, char **argv) {
+    const struct target_options *targets = &options.targets;
     struct argument argument;
-    struct problem problem = {0};
-    struct whatif_settings settings = {.directory = options.on.item,
-                                       .directories = options.on.count,
-                                       .profile = options.system.item,
-                                       .profiles = options.system.count,
+    struct whatif_settings settings = {.directory = targets->on.item,
+                                       .directories = targets->on.count,
+                                       .profile = targets->system.item,
+                                       .profiles = targets->system.count,
                                        .variant = options.variant.item,
                                        .variants = options.variant.count,
-                                       .launcher = options.launcher,
-                                       .stall = options.stall,
+                                       .launcher = targets->launcher,
+                                       .stall = targets->stall,
                                        .seconds = options.seconds,
-                                       .np = (uint32_t)options.np,
+                                       .np = (uint32_t)targets->np,
                                        .verify = options.verify,
-                                       .runs = options.repeat ? (unsigned)options.repeat : VERIFY_RUNS,
-                                       .progress = !options.quiet && isatty(STDERR_FILENO) ? show_progress : NULL};
-    enum status status = check_usage(argc);
+                                       .runs = targets->repeat ? (unsigned)targets->repeat : VERIFY_RUNS,
+                                       .progress = targets_show(targets) ? show_progress : NULL};
+    enum status status = targets_check(targets, "whatif", argc, argv, &settings.cache);
+    if (status == STATUS_OK) status = check();
+    if (status == STATUS_OK) status = targets_open(targets, "whatif", argv[1], &argument);
     if (status != STATUS_OK) return status;
-    int code = replay_check_options(options.cache, options.repeat, options.np, &settings.cache, &problem);
-    if (code < 0) return cli_problem("whatif", argv[1], &problem, code);
-    status = check_outputs();
-    if (status == STATUS_OK) status = argument_open_model(&argument, "whatif", argv[1], &options.model);
-    if (status != STATUS_OK) return status;
-    if (!options.quiet) argument_warn(&argument);
     status = ask(&argument.model, argv[1], &settings);
     argument_close(&argument);
     return status;

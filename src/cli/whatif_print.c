@@ -73,6 +73,13 @@ static int print_phases(const struct whatif *result, const struct whatif_target 
 static void print_info_lines(const struct whatif_option *best, FILE *out) {
     fprintf(out, "  a file for the variable ROMIO_HINTS (--hints FILE writes it):\n");
     for (unsigned i = 0; i < best->hints; i++) fprintf(out, "    %s %s\n", best->hint[i].name, best->hint[i].value);
+    for (unsigned i = 0; i < best->hints; i++) {
+        if (best->overruled >> i & 1)
+            fprintf(
+                out,
+                "    (The program itself asks for another %s, which comes before that of the file: change it there.)\n",
+                best->hint[i].name);
+    }
     fprintf(out, "  C, before MPI_File_open:\n");
     for (unsigned i = 0; i < best->hints; i++)
         fprintf(out, "    MPI_Info_set(info, \"%s\", \"%s\");\n", best->hint[i].name, best->hint[i].value);
@@ -91,16 +98,22 @@ static void print_parameters(const struct variant *variant, FILE *out) {
 }
 
 static void print_changes(const struct variant *variant, FILE *out) {
-    if (variant->interface == VARIANT_COLLECTIVE)
-        fprintf(out, "  calls: collective ones (MPI_File_write_at_all ...), with the hints below\n");
-    if (variant->interface == VARIANT_INDEPENDENT)
-        fprintf(out, "  calls: independent ones (MPI_File_write_at ...), or collective ones with the hints below\n");
-    if (variant->interface == VARIANT_POSIX) fprintf(out, "  calls: pread and pwrite, one for each contiguous piece\n");
+    static const char *const calls[][2] = {
+        [VARIANT_SAME] = {NULL, "nonblocking ones"},
+        [VARIANT_COLLECTIVE] = {"collective ones (MPI_File_write_at_all ...), with the hints below",
+                                "nonblocking collective ones (MPI_File_iwrite_at_all ...), with the hints below"},
+        [VARIANT_INDEPENDENT] = {"independent ones (MPI_File_write_at ...), or collective ones with the hints below",
+                                 "nonblocking independent ones (MPI_File_iwrite_at ...)"},
+        [VARIANT_POSIX] = {"pread and pwrite, one for each contiguous piece",
+                           "aio_read and aio_write, one for each contiguous piece"}};
+    const char *call = calls[variant->interface][variant->nonblocking];
+    if (call)
+        fprintf(out, "  calls: %s%s\n", call,
+                variant->nonblocking ? "; they end when the program needs their data" : "");
     if (variant->own_files) fprintf(out, "  files: one for each process\n");
     if (variant->request) fprintf(out, "  requests: of %s\n", human_bytes(variant->request).text);
     if (variant->request_factor > 0) fprintf(out, "  requests: %g times as large\n", variant->request_factor);
     if (variant->alignment) fprintf(out, "  requests: at multiples of %s\n", human_bytes(variant->alignment).text);
-    if (variant->nonblocking) fprintf(out, "  calls: nonblocking ones, that end when the program needs their data\n");
     if (variant->np) fprintf(out, "  processes: %u\n", variant->np);
 }
 
@@ -146,6 +159,9 @@ static void print_crossover(const struct crossover *crossover, FILE *out) {
 static int print_target(const struct whatif *result, const struct whatif_target *target, FILE *out) {
     fprintf(out, "On %s, %u process%s:\n\n", target->name, result->np, result->np == 1 ? "" : "es");
     FORWARD(print_options(target, out));
+    if (target->mpiio && !strcmp(target->mpiio->library, "ompio"))
+        fprintf(out,
+                "\nThe times of OMPIO's collective calls have not been checked against programs: `--verify` does.\n");
     if (result->phases > 1) {
         fputc('\n', out);
         FORWARD(print_phases(result, target, out));

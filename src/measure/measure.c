@@ -18,14 +18,16 @@
 enum {
     RUNS_MOST = 15,
     RUNS_LEAST = 3,
-    COUNT_LEAST = 8,          // requests per process
+    COUNT_LEAST = 8,          // requests per process, or
+    COUNT_LEAST_LARGE = 2,    // of large ones
     COUNT_MOST_RANDOM = 2048, // the model lists them one by one
     COUNT_MOST = 1 << 18,
-    PILOT_COUNT = 8,
+    DIRECT_ALIGNMENT = 4096, // requests of other sizes cannot bypass the page cache
     NP_MOST_DEFAULT = 16,
 };
 
 static const uint64_t GROUP_BYTES = UINT64_C(4) << 30; // at most on the storage at a time
+static const uint64_t LEAST_BYTES = 16 << 20; // of all processes: more than this need not be moved to see a time
 
 // How long and how exactly to measure.
 struct effort {
@@ -38,6 +40,9 @@ static const struct effort quick_effort = {0.15, 0.05, 85, RUNS_LEAST + 1},
                            full_effort = {0.6, 0.02, 0, RUNS_LEAST + 1};
 static const double POINTS_SECONDS = 20;
 static const double ONE_RUN_UNCERTAINTY = 1; // a single run says nothing about its variation: half as fast to twice
+
+// The first look at small requests is too short for a time: the first round may take longer than there is time.
+static const double FIRST_ROUND_OVERRUN = 2;
 
 // A benchmark gives two points of the system: writing and reading.
 struct pair {
@@ -66,11 +71,17 @@ struct measuring {
 
 // --- what is measured
 
+// Requests per process of the first look, and of a run: an even number, for strided ones.
+static uint64_t least_count(uint64_t size, uint32_t np) {
+    uint64_t count = LEAST_BYTES / (size * np) / 2 * 2;
+    return count < COUNT_LEAST_LARGE ? COUNT_LEAST_LARGE : count > COUNT_LEAST ? COUNT_LEAST : count;
+}
+
 // Whether the pair can be measured: the first look leaves most of the storage free and, for twice_memory, random
 // requests can fill the memory.
 static bool fits(const struct measuring *m, uint64_t size, enum system_mode mode, uint32_t np) {
     const struct storage *storage = &m->system->storage;
-    if (size * np * PILOT_COUNT > storage->free_bytes / 4) return false;
+    if (size * np * least_count(size, np) > storage->free_bytes / 4) return false;
     return !m->settings->twice_memory || mode != MODE_RANDOM ||
            size * np * COUNT_MOST_RANDOM >= 2 * storage->memory_bytes;
 }
@@ -80,9 +91,9 @@ static int add_pair(struct measuring *m, struct pair pair) {
     struct benchmark *b = &pair.benchmark;
     if (!fits(m, b->size, b->mode, pair.np)) return 0;
     FORWARD(array_room(m->pair, m->pairs));
-    b->count = PILOT_COUNT;
+    b->count = least_count(b->size, pair.np);
     b->mpiio |= b->collective;
-    b->direct = m->direct && !b->mpiio && !pair.warm;
+    b->direct = m->direct && !b->mpiio && !pair.warm && b->size % DIRECT_ALIGNMENT == 0;
     b->sync = m->drop && !pair.warm && !b->direct;
     m->pair[m->pairs++] = pair;
     return 0;
@@ -219,6 +230,7 @@ static bool is_certain(const struct measuring *m, const struct pair *pair) {
 // As many requests as fill the time that a phase should take, according to the first look.
 static void set_count(struct measuring *m, struct pair *pair, const struct replay_phase phase[2]) {
     struct benchmark *b = &pair->benchmark;
+    uint64_t before = b->count;
     double write = phase[0].time / (double)b->count, read = phase[1].time / (double)b->count;
     if (pair->write_only) read = write;
     double faster = fmin(write, read), slower = fmax(write, read);
@@ -229,15 +241,16 @@ static void set_count(struct measuring *m, struct pair *pair, const struct repla
     if (most > room / 4 / row) most = room / 4 / row;
     b->count = fitting > (double)most ? most : (uint64_t)fitting;
     if (m->settings->twice_memory) b->count = 2 * m->system->storage.memory_bytes / row + 1;
-    if (b->count < COUNT_LEAST) b->count = COUNT_LEAST;
+    if (b->count < least_count(b->size, pair->np)) b->count = least_count(b->size, pair->np);
     b->count += b->count % 2;
+    if (b->count == before) add_times(pair, phase); // it was as good as a run
     m->estimate += (pair->write_only ? write : faster + slower) * (double)b->count;
 }
 
 // Whether the pair needs another run. Those with pauses run once the pauses are known.
 static bool is_chosen(const struct measuring *m, const struct pair *pair, bool first_look) {
     if (first_look) return !pair->rested;
-    return !is_certain(m, pair) && (!pair->rested || pair->benchmark.pause[0] > 0);
+    return pair->runs < RUNS_MOST && !is_certain(m, pair) && (!pair->rested || pair->benchmark.pause[0] > 0);
 }
 
 // Runs all pairs that need it, in groups with one number of processes and cache state that fit the storage. The first
@@ -299,7 +312,8 @@ static int run_rounds(struct measuring *m) {
                 .step = MEASURE_ESTIMATE, .least = m->estimate * RUNS_LEAST, .most = m->estimate * RUNS_MOST});
     for (unsigned round = 0; round < RUNS_MOST && count_uncertain(m); round++) {
         double took = clock_seconds() - m->start;
-        if (m->effort.total > 0 && round >= m->effort.rounds && took + m->estimate > m->effort.total) break;
+        double limit = m->effort.total * (round ? 1 : FIRST_ROUND_OVERRUN);
+        if (m->effort.total > 0 && round >= m->effort.rounds && took + m->estimate > limit) break;
         tell(m,
              (struct measure_progress){.step = MEASURE_ROUND, .round = round + 1, .uncertain = 2 * count_uncertain(m)});
         FORWARD(run_round(m, false));
@@ -312,7 +326,7 @@ static int run_rounds(struct measuring *m) {
 static void use_first_look(struct measuring *m) {
     for (size_t i = 0; i < m->pairs; i++) {
         if (m->pair[i].runs) continue;
-        m->pair[i].benchmark.count = PILOT_COUNT;
+        m->pair[i].benchmark.count = least_count(m->pair[i].benchmark.size, m->pair[i].np);
         add_times(&m->pair[i], m->pair[i].first);
     }
 }

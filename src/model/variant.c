@@ -53,6 +53,15 @@ void variant_text(const struct variant *variant, char out[VARIANT_TEXT_BYTES]) {
     if (!w.len) add(&w, "as-recorded");
 }
 
+unsigned variant_changes(const struct variant *v) {
+    bool changes[] = {
+        v->interface,     v->cb_nodes > 0, v->cb_buffer > 0, v->sieving, v->request || v->request_factor > 0,
+        v->alignment > 0, v->own_files,    v->nonblocking,   v->np > 0};
+    unsigned count = 0;
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) count += changes[i];
+    return count;
+}
+
 // --- from text
 
 static int find(const char *const *list, size_t count, const char *text) {

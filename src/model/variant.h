@@ -40,6 +40,8 @@ enum { VARIANT_TEXT_BYTES = 192 };
 void variant_text(const struct variant *variant, char out[VARIANT_TEXT_BYTES]); // "as-recorded" if nothing differs
 int variant_parse(struct variant *variant, const char *text); // ERR_USAGE, and leaves *variant as it was
 
+unsigned variant_changes(const struct variant *variant); // how much is not as recorded: the number of words of its text
+
 // Whether the program can do its I/O in this way, all of it or the phases that are moved by MPI-IO; `why` (NULL if it
 // can) is a text that needs no free, such as "ranks make different numbers of calls". With `np` the model is scaled to
 // it already.

@@ -15,6 +15,7 @@ struct io_class {
     bool shared;
     bool collective;
     bool mpiio;
+    bool warm;      // the page cache has the data, or takes it
     double pause;   // typical seconds before a request in which the process does not use the storage
     uint64_t bytes; // of all processes, in one phase
 };

@@ -11,7 +11,7 @@ static double distance(const struct system_point *point, const struct io_class *
     if (point->mode != class->mode) sum += point->mode == MODE_RANDOM || class->mode == MODE_RANDOM ? 40 : 10;
     if (point->collective != class->collective) sum += 80;
     if (point->shared != class->shared && class->concurrency > 1 && point->np > 1) sum += 4;
-    return sum + (point->warm ? 1000 : 0);
+    return sum + (point->warm != class->warm ? 1000 : 0);
 }
 
 static bool is_rested(const struct system_point *point) { return point->pause > 0; }
@@ -73,8 +73,12 @@ static double share_of_rested(const struct system *system, const struct io_class
     struct estimate busy = {0}, after = {0};
     if (!like) return 1;
     points_around(system, like, class->size, &after.below, &after.above);
-    struct io_class same = {
-        .write = like->write, .mode = like->mode, .np = like->np, .concurrency = like->np, .shared = like->shared};
+    struct io_class same = {.write = like->write,
+                            .mode = like->mode,
+                            .np = like->np,
+                            .concurrency = like->np,
+                            .shared = like->shared,
+                            .warm = like->warm};
     const struct system_point *other = nearest_point(system, &same, false);
     if (!other) return 1;
     points_around(system, other, class->size, &busy.below, &busy.above);
@@ -82,7 +86,7 @@ static double share_of_rested(const struct system *system, const struct io_class
 }
 
 static void say_reason(struct estimate *e, const struct system_point *like, const struct io_class *class) {
-    e->reason = like->warm                                      ? "only points of the page cache"
+    e->reason = like->warm && !class->warm                      ? "only points of the page cache"
                 : like->collective != class->collective         ? "no points of collective calls"
                 : like->mode != class->mode                     ? "no points of this access mode"
                 : !e->below                                     ? "smaller than any point"

@@ -1,6 +1,7 @@
 #include "whatif/access.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct opened {
 
 struct walking {
     const struct model *model;
+    bool *bypasses; // by set of files: the page cache
     struct accesses *families;
     size_t most; // of one rank in one phase
     uint32_t rank;
@@ -79,6 +81,14 @@ static int next_number(struct walking *w, const struct model_step *step, uint32_
     return lookup_set(&w->numbers, key, *number + 1);
 }
 
+// As the replay makes files that were there before.
+static enum access_cache cache_of(const struct walking *w, const struct op_kind *kind) {
+    const struct model_file *file = &w->model->file[kind->set];
+    if (w->bypasses[kind->set]) return ACCESS_BYPASSES;
+    if (kind->class == CLASS_WRITE || !file->read_before) return ACCESS_NEW;
+    return file->read_cached * 2 < file->read_before ? ACCESS_OLD : ACCESS_OLD_CACHED;
+}
+
 static int keep(struct walking *w, const struct model_step *step, struct accesses *to) {
     const struct op_kind *kind = step->kind;
     const struct opened *opened = opened_of(w, step);
@@ -93,6 +103,7 @@ static int keep(struct walking *w, const struct model_step *step, struct accesse
         .mpiio = kind->layer == LAYER_MPIIO,
         .collective = kind->collective,
         .nonblocking = kind->nonblocking,
+        .cache = cache_of(w, kind),
         .position = (uint64_t)step->op->at[in_view ? AT_SECOND : AT_OFFSET],
         .bytes = moved > 0 ? (uint64_t)moved : 0,
         .think = think_of(step->think),
@@ -154,18 +165,30 @@ static int walk(struct walking *w, uint32_t program, size_t most) {
     return 0;
 }
 
+static void find_bypassed(struct walking *w) {
+    for (size_t i = 0; i < w->model->kinds; i++) {
+        const struct op_kind *kind = &w->model->kind[i];
+        bool is_posix = kind->class == CLASS_OPEN && kind->layer == LAYER_POSIX && kind->set != OP_NO_SET;
+        if (is_posix && kind->flags & (O_DIRECT | O_SYNC | O_DSYNC)) w->bypasses[kind->set] = true;
+    }
+}
+
 int accesses_of_program(const struct model *model, uint32_t program, size_t most, struct accesses **families) {
-    struct walking w = {.model = model, .families = calloc(model->families + 1, sizeof *w.families)};
+    struct walking w = {.model = model,
+                        .bypasses = calloc(model->files + 1, sizeof *w.bypasses),
+                        .families = calloc(model->families + 1, sizeof *w.families)};
+    int code = w.families && w.bypasses ? 0 : -ENOMEM;
     *families = w.families;
-    RETURN_IF(!w.families, -ENOMEM);
-    int code = walk(&w, program, most);
-    for (size_t i = 0; i < model->families; i++) {
+    if (!code) find_bypassed(&w);
+    if (!code) code = walk(&w, program, most);
+    for (size_t i = 0; i < model->families && w.families; i++) {
         double weight = (double)model->family[i].weight, seen = (double)w.families[i].bytes;
         w.families[i].share = weight > seen && seen > 0 ? seen / weight : 1;
     }
     lookup_free(&w.opened_at);
     lookup_free(&w.numbers);
     free(w.opened);
+    free(w.bypasses);
     return code;
 }
 

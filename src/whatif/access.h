@@ -9,6 +9,14 @@
 #include "model/model.h"
 #include "model/variant.h"
 
+// Whether the page cache has a part in a transfer, if it has room.
+enum access_cache {
+    ACCESS_BYPASSES,
+    ACCESS_NEW,        // it takes what the program writes, and has it afterwards
+    ACCESS_OLD_CACHED, // data that was there before the program, and in the page cache when that was recorded
+    ACCESS_OLD,        // the same, and was not
+};
+
 // A transfer of one rank. `position` and `bytes` are in the view, or in the file if there is none (view.type NULL).
 struct access {
     uint32_t rank;
@@ -19,6 +27,7 @@ struct access {
     bool mpiio;
     bool collective;
     bool nonblocking;
+    enum access_cache cache;
     uint64_t position;
     uint64_t bytes;
     double think; // seconds before it: median of its kind

@@ -7,13 +7,15 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/scoped.h"
+#include "replay/contract.h"
 
 enum { ROWS_MOST = 256 };
 
 // --- rows
 
 static bool is_like(const struct request_row *a, const struct request_row *b) {
-    return a->write == b->write && a->size == b->size && a->mode == b->mode && a->np == b->np && a->shared == b->shared;
+    return a->write == b->write && a->size == b->size && a->mode == b->mode && a->np == b->np &&
+           a->shared == b->shared && a->warm == b->warm;
 }
 
 static struct request_row *row_like(struct io_counts *counts, const struct request_row *row) {
@@ -42,6 +44,13 @@ int counts_add(struct io_counts *counts, struct request_row row) {
 void counts_free(struct io_counts *counts) {
     free(counts->row);
     *counts = (struct io_counts){0};
+}
+
+bool counts_is_warm(const struct access *access, const struct library *library) {
+    bool is_cached = access->cache == ACCESS_OLD_CACHED;
+    if (!library->caches || access->cache == ACCESS_BYPASSES) return false;
+    if (access->cache == ACCESS_NEW) return true;
+    return library->found == CACHE_AS_RECORDED ? is_cached : library->found == CACHE_WARM;
 }
 
 // --- how calls are made

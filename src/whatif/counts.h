@@ -12,6 +12,7 @@ struct request_row {
     enum system_mode mode;
     uint32_t np;
     bool shared;
+    bool warm; // the page cache has the data, or takes it
     double count;
     double think; // seconds before each, mean
 };
@@ -43,12 +44,16 @@ struct io_counts {
     bool overlapped; // by the program's own computation
 };
 
-// How the library of MPI-IO works, where hints do not say otherwise.
+// Where the program runs: how the library of MPI-IO works, where hints do not say otherwise, and what the page cache is
+// good for.
 struct library {
     bool romio; // else OMPIO
     uint32_t nodes;
     uint32_t np;
+    bool caches;    // there is a page cache with room for all that the program moves
+    uint32_t found; // enum replay_cache: of files that are there before
 };
+bool counts_is_warm(const struct access *access, const struct library *library);
 
 int counts_of(const struct accesses *accesses, const struct variant *variant, const struct library *library,
               struct io_counts *counts);

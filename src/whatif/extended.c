@@ -20,6 +20,7 @@ static int estimate_row(const struct system *system, const struct request_row *r
                                                 .concurrency = np,
                                                 .shared = row->shared && np > 1,
                                                 .mpiio = true,
+                                                .warm = row->warm,
                                                 .bytes = row->size * np},
                              estimate);
 }
@@ -39,7 +40,8 @@ static int add_row(const struct system *system, const struct request_row *row, b
         one.low = fmin(one.low, one.middle);
         one.high = fmax(one.high, one.middle);
     }
-    double hidden = overlapped ? fmin(one.middle, row->think) : 0;
+    // Copying from and to the page cache takes the processor, which the program's own computation needs.
+    double hidden = overlapped && !row->warm ? fmin(one.middle, row->think) : 0;
     result->storage += row->count * (one.middle - hidden);
     result->seconds.low += row->count * (one.low - fmin(hidden, one.low));
     result->seconds.high += row->count * (one.high - fmin(hidden, one.low));
@@ -49,12 +51,21 @@ static int add_row(const struct system *system, const struct request_row *row, b
 
 // --- MPI-IO
 
-static void add_mpiio(const struct mpiio_counts *counts, const struct system_mpiio *prices, bool write,
+// Into how many equal parts aggregators divide the exchange, compared with one for each node, which was measured: as
+// many as work at the same time.
+static double parts_of(const struct mpiio_counts *counts, const struct prices *prices) {
+    double of_node = (double)counts->aggregators / fmax(prices->mpiio->nodes, 1);
+    return fmax(1, fmin(of_node, prices->system->storage.processors));
+}
+
+static void add_mpiio(const struct mpiio_counts *counts, const struct prices *prices, bool write,
                       struct extended *result) {
-    const struct system_collective *c = &prices->collective[write];
+    const struct system_mpiio *mpiio = prices->mpiio;
+    const struct system_collective *c = &mpiio->collective[write];
     result->agreeing += c->per_call * (double)counts->calls + c->per_round * (double)counts->rounds;
-    result->shuffling += c->per_byte * (double)counts->bytes + c->per_piece * (double)counts->pieces;
-    result->calling += prices->per_call[write] * counts->own_calls + prices->per_piece[write] * counts->own_pieces;
+    double shuffling = c->per_byte * (double)counts->bytes + c->per_piece * (double)counts->pieces;
+    result->shuffling += shuffling / parts_of(counts, prices);
+    result->calling += mpiio->per_call[write] * counts->own_calls + mpiio->per_piece[write] * counts->own_pieces;
 }
 
 int extended_estimate(const struct io_counts *counts, const struct prices *prices, struct extended *result) {
@@ -66,7 +77,7 @@ int extended_estimate(const struct io_counts *counts, const struct prices *price
         result->waiting += counts->mpiio[write].waiting;
         if (!prices->mpiio) continue;
         double before = result->agreeing + result->shuffling;
-        add_mpiio(&counts->mpiio[write], prices->mpiio, write, result);
+        add_mpiio(&counts->mpiio[write], prices, write, result);
         error += prices->mpiio->collective[write].error * (result->agreeing + result->shuffling - before);
     }
     double others = result->agreeing + result->shuffling + result->calling + result->waiting;

@@ -65,6 +65,7 @@ static int add_request(struct requests *r, uint64_t bytes, double think) {
                                                       .mode = r->mode,
                                                       .np = r->np,
                                                       .shared = r->shared,
+                                                      .warm = counts_is_warm(r->access, r->library),
                                                       .count = 1.0 / r->np,
                                                       .think = think});
 }
@@ -137,8 +138,12 @@ static int add_sieved_writes(struct requests *r) {
     struct sieved_writes all;
     FORWARD(sieving_take_turns(&r->sieving, &all));
     uint64_t size = (uint64_t)(all.written / (double)r->sieving.count);
-    struct request_row row = {
-        .write = true, .size = size, .mode = MODE_STRIDED, .np = 1, .count = (double)r->sieving.count / all.at_once};
+    struct request_row row = {.write = true,
+                              .size = size,
+                              .mode = MODE_STRIDED,
+                              .np = 1,
+                              .count = (double)r->sieving.count / all.at_once,
+                              .warm = counts_is_warm(r->access, r->library)};
     FORWARD(counts_add(r->counts, row));
     row.write = false;
     row.count *= all.read / all.written;

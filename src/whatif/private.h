@@ -22,8 +22,10 @@ struct counted {
 
 // Opens a profile, or measures what does not depend on the program.
 int target_open(const struct asking *asking, struct whatif_target *target);
-// Measures the points that the options need and the system does not have. Nothing for a profile.
-int target_measure(const struct asking *asking, struct whatif_target *target, const struct counted *counted);
+// Measures the points that the options need, all of them (`chosen` NULL), or again those of the chosen ones. Nothing
+// for a profile.
+int target_measure(const struct asking *asking, struct whatif_target *target, const struct counted *counted,
+                   const bool *chosen);
 struct library target_library(const struct asking *asking, const struct whatif_target *target);
 
 // Replays the basic options and the best ones.

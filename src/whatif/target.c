@@ -9,11 +9,16 @@
 #include "base/scoped.h"
 #include "measure/measure.h"
 #include "replay/launch.h"
+#include "target/system/storage.h"
 #include "whatif/private.h"
 
 enum { SIZES_MOST = 4 }; // of one kind of requests
 #define SECONDS 25.0     // to measure a directory
 #define MPIIO_SHARE 0.2  // of these
+#define FIRST_SHARE 0.5  // the rest is for those points again that decide which option is the best
+// Of the memory: up to this much waits in the page cache before the kernel begins to write it
+// (vm.dirty_background_ratio).
+#define CACHE_SHARE 0.1
 
 // --- opening
 
@@ -54,6 +59,8 @@ static int measure_mpi(const struct asking *a, struct whatif_target *target) {
 int target_open(const struct asking *a, struct whatif_target *target) {
     struct json_in_error error;
     if (target->is_directory) {
+        int code = storage_describe(target->name, &target->system.storage);
+        if (code < 0) return problem_code(a->problem, code, target->name);
         if (a->model->program[a->result->program].is_mpi) FORWARD(measure_mpi(a, target));
     } else {
         int code = system_read(&target->system, target->name, &error);
@@ -68,7 +75,12 @@ struct library target_library(const struct asking *a, const struct whatif_target
     const char *launcher = a->settings->launcher ? a->settings->launcher : launch_default_launcher();
     bool ompio =
         mpiio && mpiio->library[0] ? !strcmp(mpiio->library, "ompio") : !strcmp(launch_mpi_name(launcher), "Open MPI");
-    return (struct library){.romio = !ompio, .nodes = mpiio ? mpiio->nodes : 1, .np = a->result->np};
+    return (struct library){.romio = !ompio,
+                            .nodes = mpiio ? mpiio->nodes : 1,
+                            .np = a->result->np,
+                            .caches =
+                                (double)a->model->bytes <= CACHE_SHARE * (double)target->system.storage.memory_bytes,
+                            .found = a->settings->cache};
 }
 
 // --- measuring
@@ -77,7 +89,7 @@ struct library target_library(const struct asking *a, const struct whatif_target
 struct series {
     enum system_mode mode;
     uint32_t np;
-    bool shared;
+    bool shared, warm;
     uint64_t *size;
     double *weight; // bytes
     size_t sizes;
@@ -94,9 +106,10 @@ static struct series *series_of(struct wanting *w, const struct request_row *row
     bool shared = row->shared && np > 1;
     for (size_t i = 0; i < w->count; i++) {
         struct series *s = &w->series[i];
-        if (s->mode == row->mode && s->np == np && s->shared == shared) return s;
+        if (s->mode == row->mode && s->np == np && s->shared == shared && s->warm == row->warm) return s;
     }
-    if (array_push(w->series, w->count, (struct series){.mode = row->mode, .np = np, .shared = shared})) return NULL;
+    struct series series = {.mode = row->mode, .np = np, .shared = shared, .warm = row->warm};
+    if (array_push(w->series, w->count, series)) return NULL;
     return &w->series[w->count - 1];
 }
 
@@ -117,9 +130,9 @@ static int add_size(struct wanting *w, const struct request_row *row, uint32_t n
 }
 
 static int want(struct wanting *w, const struct series *series, uint64_t size) {
-    return array_push(
-        w->wanted, w->wants,
-        (struct measure_point_wanted){.size = size, .mode = series->mode, .np = series->np, .shared = series->shared});
+    struct measure_point_wanted wanted = {
+        .size = size, .mode = series->mode, .np = series->np, .shared = series->shared, .warm = series->warm};
+    return array_push(w->wanted, w->wants, wanted);
 }
 
 // If there are too many sizes, those with the most bytes, and the smallest and the largest: times are interpolated.
@@ -155,10 +168,18 @@ static int add_rows(struct wanting *w, const struct io_counts *counts) {
     return 0;
 }
 
-static int list_wanted(struct wanting *w, const struct counted *counted) {
+// Points with one number of processes and one state of the page cache are measured in one run.
+static int by_run(const void *a, const void *b) {
+    const struct series *x = a, *y = b;
+    return x->np != y->np ? (x->np > y->np) - (x->np < y->np) : x->warm - y->warm;
+}
+
+static int list_wanted(struct wanting *w, const struct counted *counted, const bool *chosen) {
     for (size_t i = 0; i < counted->options; i++) {
-        for (size_t k = 0; k < counted->families; k++) FORWARD(add_rows(w, &counted->option[i][k]));
+        for (size_t k = 0; k < counted->families && (!chosen || chosen[i]); k++)
+            FORWARD(add_rows(w, &counted->option[i][k]));
     }
+    qsort(w->series, w->count, sizeof *w->series, by_run);
     for (size_t i = 0; i < w->count; i++) FORWARD(want_series(w, &w->series[i]));
     return 0;
 }
@@ -172,28 +193,41 @@ static void free_wanting(struct wanting *w) {
     free(w->wanted);
 }
 
-// The points come in a system of their own.
-static int take_points(struct system *to, struct system *from) {
-    struct system_mpiio *mpiio = to->mpiio;
-    size_t mpiios = to->mpiios;
-    free(from->mpiio);
-    *to = *from;
-    to->mpiio = mpiio;
-    to->mpiios = mpiios;
+static bool is_like(const struct system_point *a, const struct system_point *b) {
+    return a->write == b->write && a->size == b->size && a->mode == b->mode && a->np == b->np &&
+           a->shared == b->shared && a->warm == b->warm;
+}
+
+// A point that is measured again is certain enough: earlier ones had less time.
+static int take_point(struct system *to, const struct system_point *point) {
+    for (size_t i = 0; i < to->points; i++) {
+        if (!is_like(&to->point[i], point)) continue;
+        to->point[i] = *point;
+        return 0;
+    }
+    return array_push(to->point, to->points, *point);
+}
+
+static int take_points(struct system *to, const struct system *from) {
+    to->storage = from->storage;
+    memcpy(to->cache, from->cache, sizeof to->cache);
+    for (size_t i = 0; i < from->points; i++) FORWARD(take_point(to, &from->point[i]));
     system_set_peaks(to);
     return 0;
 }
 
-int target_measure(const struct asking *a, struct whatif_target *target, const struct counted *counted) {
-    struct measure_settings settings = measuring(a, target, 1 - MPIIO_SHARE);
+int target_measure(const struct asking *a, struct whatif_target *target, const struct counted *counted,
+                   const bool *chosen) {
+    double share = (1 - MPIIO_SHARE) * (chosen ? 1 - FIRST_SHARE : FIRST_SHARE);
+    struct measure_settings settings = measuring(a, target, share);
     struct wanting w = {0};
     struct system measured = {0};
     if (!target->is_directory) return 0;
-    int code = list_wanted(&w, counted);
+    int code = list_wanted(&w, counted, chosen);
     tell(a, target, w.wants);
     if (!code) code = measure_points(&measured, &settings, w.wanted, w.wants, a->problem);
     free_wanting(&w);
-    if (!code) return take_points(&target->system, &measured);
+    if (!code) code = take_points(&target->system, &measured);
     system_free(&measured);
     return code;
 }

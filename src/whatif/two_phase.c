@@ -198,6 +198,7 @@ static int count_round(const struct call *call, size_t round, struct file_state 
                               .mode = follows && !modifies ? MODE_SEQUENTIAL : MODE_STRIDED,
                               .np = most.busy,
                               .shared = most.busy > 1,
+                              .warm = counts_is_warm(call->group->item[0], call->library),
                               .count = 1};
     FORWARD(counts_add(counts, row));
     if (!modifies) return 0;

@@ -1,5 +1,6 @@
 // Verifying: the runner does options on the target, in turns, and their medians stand beside what was calculated.
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,22 @@
 #include "whatif/private.h"
 
 enum { BEST_OPTIONS = 2 }; // that are replayed besides the basic ones
+// A basic way that would take so many times as long as the best one, and so many seconds, is not replayed.
+#define SLOW_TIMES 10
+#define SLOW_SECONDS 10.0
+
+// Those that were asked for are replayed in any case.
+static int drop_slow(const struct asking *a, struct whatif_target *target, bool *chosen) {
+    double best = target->option[target->best].total.middle;
+    for (size_t i = 1; i < target->options && !a->settings->variants; i++) {
+        struct whatif_option *option = &target->option[i];
+        double times = option->total.middle / fmax(best, 1e-9);
+        if (!chosen[i] || option->total.middle < SLOW_SECONDS || times < SLOW_TIMES) continue;
+        chosen[i] = false;
+        RETURN_IF(asprintf(&option->reason, "not replayed: %.0f times as long as the best", times) < 0, -ENOMEM);
+    }
+    return 0;
+}
 
 static void choose(const struct whatif_target *target, bool *chosen) {
     for (size_t i = 0; i < target->options; i++) {
@@ -78,6 +95,7 @@ int verify_target(const struct asking *a, struct whatif_target *target) {
     SCOPED_FREE double *seconds = calloc(target->options * runs + 1, sizeof *seconds);
     RETURN_IF(!chosen || !seconds, -ENOMEM);
     choose(target, chosen);
+    FORWARD(drop_slow(a, target, chosen));
     for (unsigned run = 0; run < runs; run++) {
         for (size_t i = 0; i < target->options; i++) {
             if (chosen[i] && !target->option[i].reason)

@@ -7,12 +7,17 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/scoped.h"
 #include "replay/replay.h"
 #include "whatif/private.h"
 #include "whatif/published.h"
 
 enum { COMBINATIONS = 4 };
-#define WORTH_IT 0.01 // what a further change must gain, as a fraction
+// What a change must gain, as a fraction: the mean error of the model (doc/accuracy.md). It cannot tell ways apart that
+// are nearer.
+#define WORTH_IT 0.03
+// Ways that are at most so much slower than the best one are measured again: they might be the best.
+#define CLOSE 0.3
 
 static const struct model_phase *phase_of(const struct asking *a, size_t place) {
     return &a->model->phase[a->model->program[a->result->program].first + place];
@@ -53,7 +58,7 @@ static int count_option(const struct asking *a, const struct variant *variant, c
 
 static bool are_same_requests(const struct request_row *a, const struct request_row *b) {
     return a->write == b->write && a->size == b->size && a->mode == b->mode && a->np == b->np &&
-           a->shared == b->shared && fabs(a->count - b->count) < 1e-6 * b->count;
+           a->shared == b->shared && a->warm == b->warm && fabs(a->count - b->count) < 1e-6 * b->count;
 }
 
 static bool is_same_work(const struct mpiio_counts *a, const struct mpiio_counts *b) {
@@ -145,56 +150,93 @@ static uint64_t buffer_of(const struct asking *a, const struct variant *variant,
     return usual;
 }
 
+static bool asks_otherwise(const struct model *model, const struct variant_hint *hint) {
+    for (size_t i = 0; i < model->hints_count; i++) {
+        const struct model_hints *hints = &model->hints[i];
+        for (size_t k = 0; k < hints->asked_count; k++) {
+            if (!strcmp(hints->asked[k].name, hint->name) && strcmp(hints->asked[k].value, hint->value)) return true;
+        }
+    }
+    return false;
+}
+
 // A program that makes collective calls makes independent ones of them by these hints.
-static void add_hints(struct whatif_option *option) {
+static void add_hints(const struct model *model, struct whatif_option *option) {
     option->hints = variant_hints(&option->variant, option->hint);
-    if (option->variant.interface != VARIANT_INDEPENDENT || option->hints + 2 > VARIANT_HINTS) return;
-    option->hint[option->hints++] = (struct variant_hint){"romio_cb_write", "disable"};
-    option->hint[option->hints++] = (struct variant_hint){"romio_cb_read", "disable"};
+    if (option->variant.interface == VARIANT_INDEPENDENT && option->hints + 2 <= VARIANT_HINTS) {
+        option->hint[option->hints++] = (struct variant_hint){"romio_cb_write", "disable"};
+        option->hint[option->hints++] = (struct variant_hint){"romio_cb_read", "disable"};
+    }
+    for (unsigned i = 0; i < option->hints; i++)
+        option->overruled |= (unsigned)asks_otherwise(model, &option->hint[i]) << i;
+}
+
+// With the points that the target has now.
+static int set_times(const struct asking *a, const struct whatif_target *target, const struct counted *counted,
+                     size_t number, struct whatif_option *option) {
+    struct library library = target_library(a, target);
+    struct prices prices = {&target->system, target->mpiio};
+    double bytes = 0;
+    option->parts = (struct extended){0};
+    option->published = option->exchanged = option->crossing = 0;
+    for (size_t i = 0; i < a->result->phases; i++) {
+        uint32_t family = phase_of(a, i)->family;
+        const struct io_counts *counts = counts_at(counted, number, family);
+        struct whatif_phase *phase = &option->phase[i];
+        FORWARD(extended_estimate(counts, &prices, &phase->extended));
+        phase->published =
+            published_of(a, target, counts, buffer_of(a, &option->variant, &library)) / a->families[family].share;
+        scale(&phase->extended, 1 / a->families[family].share);
+        add_parts(&option->parts, &phase->extended);
+        option->published += phase->published;
+        add_shares(option, counts, &bytes);
+    }
+    option->total = option->parts.seconds;
+    option->exchanged /= fmax(bytes, 1);
+    option->crossing /= fmax(bytes, 1);
+    return 0;
 }
 
 static int estimate_option(const struct asking *a, struct whatif_target *target, const struct counted *counted,
                            size_t number, const struct variant *variant) {
-    struct library library = target_library(a, target);
-    struct prices prices = {&target->system, target->mpiio};
     struct whatif_option option = {.variant = *variant, .phase = calloc(a->result->phases + 1, sizeof *option.phase)};
-    double bytes = 0;
     RETURN_IF(!option.phase, -ENOMEM);
     variant_text(variant, option.name);
-    add_hints(&option);
-    for (size_t i = 0; i < a->result->phases; i++) {
-        uint32_t family = phase_of(a, i)->family;
-        const struct io_counts *counts = counts_at(counted, number, family);
-        struct whatif_phase *phase = &option.phase[i];
-        int code = extended_estimate(counts, &prices, &phase->extended);
-        if (code) {
-            free(option.phase);
-            return code;
-        }
-        phase->published = published_of(a, target, counts, buffer_of(a, variant, &library)) / a->families[family].share;
-        scale(&phase->extended, 1 / a->families[family].share);
-        add_parts(&option.parts, &phase->extended);
-        option.published += phase->published;
-        add_shares(&option, counts, &bytes);
-    }
-    option.total = option.parts.seconds;
-    option.exchanged /= fmax(bytes, 1);
-    option.crossing /= fmax(bytes, 1);
-    return array_push(target->option, target->options, option);
+    add_hints(a->model, &option);
+    int code = set_times(a, target, counted, number, &option);
+    if (!code) code = array_push(target->option, target->options, option);
+    if (code) free(option.phase);
+    return code;
 }
 
 // --- the best
 
-static void choose_best(const struct asking *a, struct whatif_target *target) {
-    const struct whatif_option *recorded = &target->option[0];
+// Of a phase, or (`phases`) of all.
+static double seconds_of(const struct whatif_option *option, size_t phase, size_t phases) {
+    return phase < phases ? option->phase[phase].extended.seconds.middle : option->total.middle;
+}
+
+// Of the ways that the model cannot tell from the fastest one, that which changes least.
+static size_t best_in(const struct whatif_target *target, size_t phase, size_t phases) {
+    double least = INFINITY, most;
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < target->options; i++) least = fmin(least, seconds_of(&target->option[i], phase, phases));
+    most = least * (1 + WORTH_IT);
     for (size_t i = 0; i < target->options; i++) {
-        if (target->option[i].total.middle < target->option[target->best].total.middle) target->best = i;
-        for (size_t k = 0; k < a->result->phases; k++) {
-            double best = target->option[target->phase_best[k]].phase[k].extended.seconds.middle;
-            if (target->option[i].phase[k].extended.seconds.middle < best) target->phase_best[k] = i;
-        }
+        const struct whatif_option *option = &target->option[i], *before = &target->option[best == SIZE_MAX ? 0 : best];
+        double seconds = seconds_of(option, phase, phases);
+        if (seconds > most) continue;
+        int more = (int)variant_changes(&option->variant) - (int)variant_changes(&before->variant);
+        if (best == SIZE_MAX || more < 0 || (!more && seconds < seconds_of(before, phase, phases))) best = i;
     }
-    target->within_noise = target->best && target->option[target->best].total.high > recorded->total.low;
+    return best == SIZE_MAX ? 0 : best;
+}
+
+static void choose_best(const struct asking *a, struct whatif_target *target) {
+    size_t phases = a->result->phases;
+    target->best = best_in(target, phases, phases);
+    for (size_t k = 0; k < phases; k++) target->phase_best[k] = best_in(target, k, phases);
+    target->within_noise = target->best && target->option[target->best].total.high > target->option[0].total.low;
 }
 
 // Adds to the best option what gains most besides, as long as it gains something.
@@ -224,6 +266,18 @@ static int combine(const struct asking *a, struct whatif_target *target, struct 
         choose_best(a, target);
         if (target->best == before) break;
     }
+    return 0;
+}
+
+// Measures again what decides between the ways that may be the best, and calculates all times again.
+static int look_again(const struct asking *a, struct whatif_target *target, const struct counted *counted) {
+    SCOPED_FREE bool *chosen = calloc(target->options + 1, sizeof *chosen);
+    RETURN_IF(!chosen, -ENOMEM);
+    for (size_t i = 0; i < target->options; i++)
+        chosen[i] = target->option[i].total.middle <= (1 + CLOSE) * target->option[target->best].total.middle;
+    FORWARD(target_measure(a, target, counted, chosen));
+    for (size_t i = 0; i < target->options; i++) FORWARD(set_times(a, target, counted, i, &target->option[i]));
+    choose_best(a, target);
     return 0;
 }
 
@@ -311,10 +365,11 @@ static int ask_target(const struct asking *a, struct whatif_target *target, stru
     FORWARD(a->settings->variants ? list_chosen(a, options)
                                   : options_list(a->model, a->result->program, &library, options));
     FORWARD(count_all(a, &library, options, counted));
-    FORWARD(target_measure(a, target, counted));
+    FORWARD(target_measure(a, target, counted, NULL));
     for (size_t i = 0; i < options->count; i++) FORWARD(estimate_option(a, target, counted, i, &options->item[i]));
     if (!a->settings->variants) FORWARD(combine(a, target, counted));
     choose_best(a, target);
+    if (target->is_directory) FORWARD(look_again(a, target, counted));
     make_crossover(a, target, counted);
     return a->settings->verify && target->is_directory ? verify_target(a, target) : 0;
 }

@@ -49,8 +49,9 @@ struct whatif_option {
     struct whatif_phase *phase; // by place in the program
     struct variant_hint hint[VARIANT_HINTS];
     unsigned hints;
-    double exchanged; // share of the bytes that go through aggregators
-    double crossing;  // share of the bytes that go to another rank
+    unsigned overruled; // bit by hint: the program asks for another value itself, which ROMIO_HINTS does not change
+    double exchanged;   // share of the bytes that go through aggregators
+    double crossing;    // share of the bytes that go to another rank
     bool verified;
     struct interval measured; // of the runs, if it is verified
     unsigned runs;

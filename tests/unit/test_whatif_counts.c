@@ -166,6 +166,12 @@ static void test_extended(void **state) {
     assert_true(result.seconds.low < result.seconds.middle && result.seconds.middle < result.seconds.high);
     assert_true(fabs(result.seconds.middle - result.storage - result.agreeing - result.shuffling) < 1e-9);
     counts_free(&counts);
+    system.storage.processors = 2; // of four aggregators two work at the same time
+    counts =
+        count(make(true, true, true, 256 * KIB), (struct variant){.interface = VARIANT_COLLECTIVE, .cb_nodes = RANKS});
+    assert_int_equal(extended_estimate(&counts, &(struct prices){&system, &mpiio}, &result), 0);
+    assert_true(fabs(result.shuffling - RANKS * CALLS * 0.0001 / 2) < 1e-9);
+    counts_free(&counts);
 }
 
 int main(void) {

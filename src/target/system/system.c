@@ -244,6 +244,10 @@ static void read_storage(const struct json_value *value, struct system *system) 
     read_text(value, "model", system->storage.model);
     read_text(value, "host", system->storage.host);
     read_text(value, "cache", system->cache);
+    uint64_t processors = 0;
+    json_in_uint64(json_in_member(value, "memory"), &system->storage.memory_bytes);
+    json_in_uint64(json_in_member(value, "processors"), &processors);
+    if (processors <= UINT32_MAX) system->storage.processors = (uint32_t)processors;
 }
 
 // Left out: no rates are known.
