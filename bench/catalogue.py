@@ -55,13 +55,19 @@ QUESTIONS = [
     ('by finding, on a file system', ['--by', 'finding', '--fs', '/fs2']),
     ('statistics of a file system', ['--statistics', '--fs', '/fs2']),
     ('statistics of a finding', ['--statistics', '--finding', 'finding-3']),
-]
-
-# What no sums are kept for.
-OTHERS = [
     ('by user, on all of several file systems', ['--by', 'user', '--fs', '/fs*']),
     ('statistics, a file system and a finding', ['--statistics', '--fs', '/fs2', '--finding', 'finding-3']),
     ('by day, on a file system', ['--by', 'day', '--fs', '/fs2']),
+    ('by day, 20 months', ['--by', 'day', '--since', '2024-03-02', '--until', '2025-11-11']),
+    ('statistics of 23 months', ['--statistics', '--since', '2024-01-20', '--until', '2025-12-10']),
+    ('statistics of a user, on a file system', ['--statistics', '--user', 'user1', '--fs', '/fs2']),
+    ('statistics of a user, with a finding', ['--statistics', '--user', 'user1', '--finding', 'finding-3']),
+]
+
+# What no sums are kept for: some seconds.
+OTHERS = [
+    ('statistics of some findings', ['--statistics', '--finding', 'finding-[34]']),
+    ('statistics of many users, with a finding', ['--statistics', '--user', 'user1*', '--finding', 'finding-3']),
 ]
 
 

@@ -13,6 +13,7 @@
 #include "base/scoped.h"
 #include "catalogue/ask_statement.h"
 #include "catalogue/names.h"
+#include "catalogue/schema.h"
 #include "catalogue/sets.h"
 
 const char *const ask_by_names[ASK_BYS] = {"user", "program", "month", "day", "fs", "file", "finding", "layer", "size"};
@@ -100,6 +101,31 @@ static int find_sets(struct catalogue *catalogue, struct ask_found *found, struc
     return 0;
 }
 
+static int note_sums(void *context, const struct store_value *value, size_t count) {
+    double *sum = context;
+    for (size_t i = 0; i < 2 && i < count; i++) sum[i] = store_real(&value[i]);
+    return 0;
+}
+
+// Most users always work on the same file systems: then a filter by these changes nothing.
+static int find_other_systems(struct catalogue *catalogue, struct ask_found *found, struct problem *problem) {
+    struct ask_statement statement;
+    double jobs[2] = {0, 0};
+    FORWARD(ask_begin(&statement, problem));
+    fputs("SELECT COALESCE(SUM(CASE WHEN 1 = 1", statement.out);
+    ask_put_sets(&statement, found);
+    fprintf(statement.out,
+            " THEN jobs ELSE 0 END), 0), COALESCE(SUM(jobs), 0) FROM cell_sums WHERE finding_id = %" PRId64,
+            CELL_ALL_JOBS);
+    ask_put_names(&statement, "user_id", &found->user);
+    ask_put_names(&statement, "program_id", &found->program);
+    if (fclose(statement.out)) return -ENOMEM;
+    int code = store_ask(catalogue->store, &store_statement(statement.text, NULL, 0), note_sums, jobs, problem);
+    free(statement.text);
+    found->has_other_systems = jobs[1] - jobs[0] > 0.5;
+    return code;
+}
+
 int ask_find(struct catalogue *catalogue, const struct ask_filter *filter, struct ask_found *found,
              struct problem *problem) {
     const struct {
@@ -114,7 +140,9 @@ int ask_find(struct catalogue *catalogue, const struct ask_filter *filter, struc
         const struct finding_names wanted = {rows[i].names, rows[i].pattern, rows[i].only};
         if (rows[i].pattern) FORWARD(find_names(catalogue, rows[i].table, rows[i].column, &wanted, problem));
     }
-    return filter->system ? find_sets(catalogue, found, problem) : 0;
+    if (!filter->system) return 0;
+    FORWARD(find_sets(catalogue, found, problem));
+    return find_other_systems(catalogue, found, problem);
 }
 
 void ask_found_free(struct ask_found *found) {
@@ -137,6 +165,12 @@ void ask_put_names(struct ask_statement *statement, const char *column, const st
     if (!names->is_asked) return;
     fprintf(statement->out, " AND %s IN (-1", column);
     for (size_t i = 0; i < names->count; i++) fprintf(statement->out, ", %" PRId64, names->name[i].id);
+    fputc(')', statement->out);
+}
+
+void ask_put_sets(struct ask_statement *statement, const struct ask_found *found) {
+    fputs(" AND set_id IN (-1", statement->out);
+    for (size_t i = 0; i < found->sets.count; i++) fprintf(statement->out, ", %" PRId64, found->sets.id[i]);
     fputc(')', statement->out);
 }
 
@@ -204,20 +238,34 @@ static int64_t start_of(int64_t month) {
     return (int64_t)timegm(&utc) * 1000000000;
 }
 
-struct ask_months ask_split(const struct ask_filter *filter) {
-    struct ask_months months = {.first = 0, .last = 999912};
+// `begin_ns`: start of the first period, `end_ns`: of the one behind the last.
+static struct ask_periods split(const struct ask_filter *filter, int64_t first, int64_t last, int64_t begin_ns,
+                                int64_t end_ns) {
+    struct ask_periods periods = {.first = first, .last = last};
+    if (filter->has_since && filter->has_until && first > last) {
+        periods.part[periods.parts++] = (struct ask_range){filter->since_ns, filter->until_ns};
+        return periods;
+    }
+    if (filter->has_since && begin_ns > filter->since_ns)
+        periods.part[periods.parts++] = (struct ask_range){filter->since_ns, begin_ns};
+    if (filter->has_until && end_ns < filter->until_ns)
+        periods.part[periods.parts++] = (struct ask_range){end_ns, filter->until_ns};
+    return periods;
+}
+
+struct ask_periods ask_months(const struct ask_filter *filter) {
+    int64_t first = 0, last = 999912;
     if (filter->has_since) {
         int64_t month = month_of(filter->since_ns);
-        months.first = start_of(month) == filter->since_ns ? month : month_after(month, 1);
+        first = start_of(month) == filter->since_ns ? month : month_after(month, 1);
     }
-    if (filter->has_until) months.last = month_after(month_of(filter->until_ns), -1);
-    if (filter->has_since && filter->has_until && months.first > months.last) {
-        months.part[months.parts++] = (struct ask_range){filter->since_ns, filter->until_ns};
-        return months;
-    }
-    if (filter->has_since && start_of(months.first) > filter->since_ns)
-        months.part[months.parts++] = (struct ask_range){filter->since_ns, start_of(months.first)};
-    if (filter->has_until && start_of(month_after(months.last, 1)) < filter->until_ns)
-        months.part[months.parts++] = (struct ask_range){start_of(month_after(months.last, 1)), filter->until_ns};
-    return months;
+    if (filter->has_until) last = month_after(month_of(filter->until_ns), -1);
+    return split(filter, first, last, start_of(first), start_of(month_after(last, 1)));
+}
+
+struct ask_periods ask_days(const struct ask_filter *filter) {
+    const int64_t day_ns = strtoll(JOBS_DAY_NS, NULL, 10);
+    int64_t first = filter->has_since ? (filter->since_ns + day_ns - 1) / day_ns : 0;
+    int64_t last = (filter->has_until ? filter->until_ns : INT64_MAX) / day_ns - 1;
+    return split(filter, first, last, first * day_ns, (last + 1) * day_ns);
 }

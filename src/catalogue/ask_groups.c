@@ -112,6 +112,7 @@ static void put_filter(struct ask_statement *statement, const struct grouping *g
 // What is not added up by the filter is read from the jobs that pass it.
 static const struct ask_names *unsummed(const struct ask_found *found, enum part_kind kind, int own) {
     const struct ask_names *names = kind == PART_SYSTEM ? &found->system : &found->finding;
+    if (kind == PART_SYSTEM && !found->has_other_systems) return NULL;
     return names->is_asked && own != (int)kind ? names : NULL;
 }
 
@@ -152,15 +153,14 @@ static bool has_cells(const struct grouping *grouping, const struct ask_found *f
     return is_whole && !(by_name && (grouping->kind >= 0 || grouping->period));
 }
 
-static struct ask_months months_of(const struct grouping *grouping, const struct ask_filter *filter,
-                                   const struct ask_found *found) {
+static struct ask_periods periods_of(const struct grouping *grouping, const struct ask_filter *filter,
+                                     const struct ask_found *found) {
     int64_t finding;
     bool has_sums = has_cells(grouping, found, &finding) || (!grouping->period && !has_unsummed(grouping, found));
-    if (has_sums && !grouping->period) return ask_split(filter);
-    if (has_sums && !filter->has_since && !filter->has_until) return (struct ask_months){.last = INT64_MAX};
+    if (has_sums) return grouping->period ? ask_days(filter) : ask_months(filter);
     const struct ask_range all = {filter->has_since ? filter->since_ns : 0,
                                   filter->has_until ? filter->until_ns : INT64_MAX};
-    return (struct ask_months){.first = 1, .last = 0, .part = {all}, .parts = 1};
+    return (struct ask_periods){.first = 1, .last = 0, .part = {all}, .parts = 1};
 }
 
 static void put_sum(struct ask_statement *statement, const char *prefix, const char *expression, const char *name) {
@@ -203,31 +203,28 @@ static void end_branch(struct ask_statement *statement, const struct grouping *g
 static void put_cell(struct ask_statement *statement, const struct grouping *grouping, const struct ask_found *found,
                      int64_t finding) {
     fprintf(statement->out, " AND finding_id = %" PRId64, finding);
-    if (!unsummed(found, PART_SYSTEM, grouping->kind)) return;
-    fputs(" AND set_id IN (-1", statement->out);
-    for (size_t i = 0; i < found->sets.count; i++) fprintf(statement->out, ", %" PRId64, found->sets.id[i]);
-    fputc(')', statement->out);
+    if (unsummed(found, PART_SYSTEM, grouping->kind)) ask_put_sets(statement, found);
 }
 
 // Each branch is added up by itself: names are looked up for groups, not for rows.
 static void put_source(struct ask_statement *statement, const struct grouping *grouping, const struct ask *ask,
                        const struct ask_found *found) {
-    const struct ask_months months = months_of(grouping, &ask->filter, found);
+    const struct ask_periods periods = periods_of(grouping, &ask->filter, found);
     int64_t finding;
     bool has_rest = has_unsummed(grouping, found), has_sums = has_cells(grouping, found, &finding);
     bool from_cells = has_sums && (has_rest || grouping->period), narrow = has_sums || is_narrow(&ask->filter, found);
     fputc('(', statement->out);
     put_branch(statement, grouping, true, from_cells);
     fprintf(statement->out, " WHERE %s >= %" PRId64 " AND %s <= %" PRId64, grouping->period ? "day" : "month",
-            months.first, grouping->period ? "day" : "month", months.last);
+            periods.first, grouping->period ? "day" : "month", periods.last);
     if (from_cells) put_cell(statement, grouping, found, finding);
     if (!grouping->period) put_filter(statement, grouping, found, "", "");
     end_branch(statement, grouping, "");
-    for (size_t i = 0; i < months.parts; i++) {
+    for (size_t i = 0; i < periods.parts; i++) {
         fputs(" UNION ALL ", statement->out);
         put_branch(statement, grouping, false, false);
-        fprintf(statement->out, " WHERE j.start_ns >= %" PRId64 " AND j.start_ns < %" PRId64, months.part[i].from_ns,
-                months.part[i].until_ns);
+        fprintf(statement->out, " WHERE j.start_ns >= %" PRId64 " AND j.start_ns < %" PRId64, periods.part[i].from_ns,
+                periods.part[i].until_ns);
         put_filter(statement, grouping, found, has_rest && narrow ? "j." : "+j.", "+q.");
         put_unsummed(statement, grouping, narrow, found);
         end_branch(statement, grouping, grouping->kind < 0 ? "j." : "q.");

@@ -51,7 +51,7 @@ static int note_count(void *context, const struct store_value *value, size_t cou
 // About, by what the jobs are added up to.
 static int count_jobs(struct catalogue *catalogue, const struct ask_filter *filter, const struct ask_found *found,
                       double count[2], struct problem *problem) {
-    const struct ask_months months = ask_split(filter);
+    const struct ask_periods months = ask_months(filter);
     const struct ask_names *part = found->system.is_asked ? &found->system : &found->finding;
     const char *table = found->system.is_asked ? "system_sums" : found->finding.is_asked ? "finding_sums" : "sums";
     struct ask_statement statement;

@@ -33,7 +33,8 @@ struct ask_found {
     struct ask_sets {
         int64_t *id;
         size_t count;
-    } sets; // of file systems, with one that is asked for
+    } sets;                 // of file systems, with one that is asked for
+    bool has_other_systems; // without the filter by file systems, others would pass the rest of it
 };
 
 int ask_find(struct catalogue *catalogue, const struct ask_filter *filter, struct ask_found *found,
@@ -47,6 +48,8 @@ void ask_names_free(struct ask_names *names);
 int ask_begin(struct ask_statement *statement, struct problem *problem);
 // Writes " AND column IN (...)", or nothing if all names are asked for.
 void ask_put_names(struct ask_statement *statement, const char *column, const struct ask_names *names);
+// Writes " AND set_id IN (...)".
+void ask_put_sets(struct ask_statement *statement, const struct ask_found *found);
 void ask_put_limit(struct ask_statement *statement, uint64_t top);
 // Writes "a, b AS c" for the columns.
 void ask_put_columns(struct ask_statement *statement, const struct answer_column *column);
@@ -55,12 +58,13 @@ void ask_put_columns(struct ask_statement *statement, const struct answer_column
 int ask_run(struct ask_statement *statement, struct catalogue *catalogue, const struct answer_column *column,
             answer_row *row, void *context);
 
-// Months that the filter asks for as a whole, and what is left of others: at most two ranges of starts.
-struct ask_months {
-    int64_t first, last; // 202611; first > last: none
+// Months or days that the filter asks for as a whole, and what is left of others: at most two ranges of starts.
+struct ask_periods {
+    int64_t first, last; // 202611, or days since 1970; first > last: none
     struct ask_range {
         int64_t from_ns, until_ns;
     } part[2];
     size_t parts;
 };
-struct ask_months ask_split(const struct ask_filter *filter);
+struct ask_periods ask_months(const struct ask_filter *filter);
+struct ask_periods ask_days(const struct ask_filter *filter);
