@@ -34,8 +34,8 @@ int locate_ioseer(char path[PATH_MAX]) {
 }
 
 int locate_private_file(const char *name, char path[PATH_MAX]) {
-    static const char *const folders[] = {"src/rec",    "src/late",        "src/replay",
-                                          "src/doctor", "src/stack/probe", "../lib/ioseer"};
+    static const char *const folders[] = {"src/rec",         "src/late",    "src/replay",   "src/doctor",
+                                          "src/stack/probe", "../src/late", "../lib/ioseer"}; // ../src: of bench/
     char program[PATH_MAX], candidate[PATH_MAX + 64];
     FORWARD(locate_ioseer(program));
     const char *program_folder = dirname(program);
