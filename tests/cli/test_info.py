@@ -15,17 +15,16 @@ CHUNK_EVENTS = 1
 
 
 def break_events(spill):
-    """Makes the stream of the first chunk of events senseless from its middle on; gives whether there was one."""
+    """Makes the stream of the fullest chunk of events senseless from its middle on; gives whether there was one."""
     with open(spill, 'r+b') as file:
         data = file.read()
-        for at in range(4096, len(data), 4096):
-            kind = int.from_bytes(data[at + 4:at + 8], 'little')
-            used = int.from_bytes(data[at + 12:at + 16], 'little')
-            if data[at:at + 4] == b'CHNK' and kind == CHUNK_EVENTS and used > 1000:
-                file.seek(at + 256 + used // 2)
-                file.write(b'\xff' * (used - used // 2))
-                return True
-    return False
+        chunks = [at for at in range(4096, len(data), 4096)
+                  if data[at:at + 4] == b'CHNK' and int.from_bytes(data[at + 4:at + 8], 'little') == CHUNK_EVENTS]
+        used, at = max(((int.from_bytes(data[at + 12:at + 16], 'little'), at) for at in chunks), default=(0, 0))
+        if used > 1000:
+            file.seek(at + 256 + used // 2)
+            file.write(b'\xff' * (used - used // 2))
+        return used > 1000
 
 
 class DamagedSpill(harness.CommandLineTest):

@@ -85,6 +85,7 @@ static void test_words(void **state) {
 static bool is_packed(unsigned kind, unsigned at) {
     switch (kind) {
     case RECORD_COUNTERS: return at >= COUNTERS_SIZES && at <= COUNTERS_RANKS && at != COUNTERS_SAME;
+    case RECORD_PROCESS: return at == PROCESS_RANKS || at == PROCESS_SPREAD;
     case RECORD_DATATYPE: return at == DATATYPE_FORM;
     case RECORD_DEVICE: return at == DEVICE_SAMPLES;
     case RECORD_COMMUNICATOR: return at == COMMUNICATOR_MEMBERS || at == COMMUNICATOR_REMOTE_MEMBERS;
