@@ -102,8 +102,10 @@ size_t human_plain(const char *text, size_t len) {
     size_t plain = 0;
     while (plain < len) {
         size_t step = byte[plain] < 0x80 ? 1 : utf8_sequence(byte + plain, byte + len);
-        if (!step || byte[plain] < 0x20 || byte[plain] == 0x7f || is_control(byte + plain, step)) break;
-        plain += step;
+        bool is_alone = !step; // not UTF-8
+        if (is_alone ? byte[plain] < 0xa0 : byte[plain] < 0x20 || byte[plain] == 0x7f || is_control(byte + plain, step))
+            break;
+        plain += is_alone ? 1 : step;
     }
     return plain;
 }

@@ -28,8 +28,8 @@ static inline char *human_digits(char *end, uint64_t value, unsigned least) {
     return end;
 }
 
-// A file name or word of a command on one line: control characters, those that turn the direction of text, and bytes
-// that are not UTF-8 become escapes such as \n or \x1b.
+// A file name or word of a command on one line: control characters, also those that turn the direction of text, become
+// escapes such as \n or \x1b.
 void human_print_name(FILE *out, const char *name);
 size_t human_plain(const char *text, size_t len); // bytes before the first one to escape
 struct human human_escape(unsigned char byte);    // one of these

@@ -177,7 +177,7 @@ static int add_findings(struct reading *reading) {
         FORWARD(job_add_part(reading->job, &part));
     }
     reading->job->number[JOBS_FINDINGS] = (int64_t)reading->findings.count;
-    if (!log_events(reading->log)) reading->job->number[JOBS_STAKE] = -1;
+    if (!log_has_trace(reading->log)) reading->job->number[JOBS_STAKE] = -1;
     return 0;
 }
 

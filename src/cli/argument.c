@@ -50,7 +50,7 @@ enum status argument_open_model(struct argument *argument, const char *verb, con
     if (is_model(word)) return read_model(argument, verb, word);
     enum status status = argument_open_log(argument, verb, word);
     if (status != STATUS_OK) return status;
-    if (log_import(argument->log) && !log_import_has_trace(argument->log)) {
+    if (log_import(argument->log) && !log_has_trace(argument->log)) {
         struct problem problem = {0};
         log_close(argument->log);
         problem_set(&problem, ERR_NOTHING, word, "no trace in a Darshan log without DXT: it has counters only");

@@ -123,7 +123,7 @@ static int print_import(const struct summary *summary, FILE *out) {
     fprintf(out, "\nImported   from a log of %s, version ", import->program);
     human_print_name(out, import->version);
     fprintf(out, "%s; no communication, no process ids%s\n", import->is_swapped ? ", of the other byte order" : "",
-            log_import_has_trace(summary->log) ? "" : ", no trace: it has no records of DXT");
+            log_has_trace(summary->log) ? "" : ", no trace: it has no records of DXT");
     if (!import->module_count) return 0;
     struct table table = begin_table(out, columns);
     for (size_t i = 0; i < import->module_count; i++) add_module(&table, &import->modules[i]);

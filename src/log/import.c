@@ -11,8 +11,6 @@
 
 const struct log_import *log_import(const struct log *log) { return log->is_import ? &log->import : NULL; }
 
-bool log_import_has_trace(const struct log *log) { return log_events(log) > 0; }
-
 // --- what it was made from
 
 static int parse_mounts(struct log *log, struct fields_in body, struct darshan_job *job) {

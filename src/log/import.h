@@ -17,9 +17,6 @@ struct log_import {
 
 const struct log_import *log_import(const struct log *log); // NULL: ioseer recorded it
 
-// Whether it has events: a Darshan log has a trace only if DXT was on.
-bool log_import_has_trace(const struct log *log);
-
 struct log_imported {
     struct darshan_record record;
     const struct log_file *file; // NULL: the record is not of a file that ioseer knows

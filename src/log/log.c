@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "log/import.h"
 #include "log/private.h"
 
 void *table_add(struct table *table, size_t item_bytes) {
@@ -254,6 +255,16 @@ uint64_t log_events(const struct log *log) {
         if (places[i].type == BLOCK_EVENTS && !places[i].below) sum += places[i].events;
     }
     return sum - (log->events_unread < sum ? log->events_unread : sum);
+}
+
+// A program without I/O has no events either.
+bool log_has_trace(const struct log *log) {
+    if (log_events(log)) return true;
+    for (size_t i = 0; i < log_process_count(log); i++) {
+        const struct log_process *process = log_process_at(log, i);
+        if (process->trace_ended || process->counts_all) return false;
+    }
+    return !log_import(log);
 }
 
 uint64_t log_events_below(const struct log *log) {

@@ -356,6 +356,8 @@ uint64_t log_blocks_read(const struct log *log); // of events, so far; one that 
 uint64_t log_size_bytes(const struct log *log);
 // As the block headers say, without those found damaged so far, and without calls below the system call.
 uint64_t log_events(const struct log *log);
+// False: it has counters only. A Darshan log has a trace only if DXT was on.
+bool log_has_trace(const struct log *log);
 uint64_t log_events_below(const struct log *log); // these
 
 // Tables in the log's order; index i is below the count.

@@ -48,9 +48,8 @@ static const enum terminal_style severity_style[] = {
 // Without a trace there is nothing to find patterns in.
 static const char *nothing_found(const struct page *page) {
     const struct log *log = page->source.log;
-    return log_import(log) && !log_import_has_trace(log)
-               ? "Not known: findings come from a trace, and this log has none."
-               : "None: this log shows no known pattern that costs time.";
+    return !log_has_trace(log) ? "Not known: findings come from a trace, and this log has none."
+                               : "None: this log shows no known pattern that costs time.";
 }
 
 static void print_findings(const struct page *page, FILE *out) {

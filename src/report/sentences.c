@@ -240,7 +240,7 @@ static int add_import(struct page *page) {
     if (!import) return 0;
     FORWARD(
         text_list_add(&page->not_captured,
-                      log_import_has_trace(page->source.log)
+                      log_has_trace(page->source.log)
                           ? "This is a log of %s. Its trace has reads and writes only: no opens and other calls, no "
                             "communication, and no order of calls between processes but their times."
                       : page->collect.timeline.source == TIMELINE_HEAT_MAP
@@ -269,6 +269,8 @@ static int add_losses(struct page *page) {
         if (log_process_at(log, i)->trace_ended) ended += log_process_members(log_process_at(log, i));
         chosen += log_process_at(log, i)->counts_all && log_process_at(log, i)->via != VIA_IMPORT;
     }
+    bool has_none = !log_import(log) && !log_has_trace(log);
+    if (has_none) ended = chosen = 0;
     const struct counted losses[] = {
         {page->summary.lost_events, "event", "%s were lost; the section about the job says why."},
         {ended, "process", "The trace of %s ended early: timeline, phases and findings stop there, counters do not."},
@@ -280,6 +282,10 @@ static int add_losses(struct page *page) {
         {page->summary.coverage.raw_rings, "ring", "io_uring without liburing is not seen: the program made %s."},
     };
     FORWARD(add_import(page));
+    if (has_none)
+        FORWARD(text_list_add(&page->not_captured,
+                              "The log has no trace, only counters: there is no timeline, and there are "
+                              "no phases and findings."));
     FORWARD(add_counted(&page->not_captured, losses, sizeof losses / sizeof losses[0]));
     if (log_job(log)->only)
         FORWARD(text_list_add(&page->not_captured,

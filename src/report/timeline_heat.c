@@ -30,7 +30,7 @@ int timeline_add_heat(struct timeline *timeline, struct log *log) {
     struct log_imported imported = {0};
     int64_t run_ns = timeline_whole(log).to_ns;
     int code = 0;
-    if (!log_import(log) || log_import_has_trace(log)) return 0;
+    if (log_has_trace(log)) return 0;
     timeline->source = TIMELINE_NOTHING;
     for (size_t i = 0; i < log_imported_count(log) && code != -ENOMEM; i++) {
         code = log_imported_at(log, i, &imported);

@@ -38,7 +38,7 @@ static void write_job(struct json_out *json, const struct summary *summary, size
                  m_signed_if("exit_status", job->has_exit_status,
                              WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)),
                  m_text("version", job->version), m_bool("complete", job->complete),
-                 m_bool("joined", log_is_joined(summary->log)));
+                 m_bool("joined", log_is_joined(summary->log)), m_bool("trace", log_has_trace(summary->log)));
     json_close(json);
 }
 
@@ -52,7 +52,7 @@ static void write_import(struct json_out *json, const struct log *log) {
     }
     json_object(json);
     json_members(json, m_text("program", import->program), m_text("version", import->version),
-                 m_bool("swapped", import->is_swapped), m_bool("trace", log_import_has_trace(log)),
+                 m_bool("swapped", import->is_swapped), m_bool("trace", log_has_trace(log)),
                  m_text("metadata", import->job.metadata));
     key_array(json, "modules");
     for (size_t i = 0; i < import->module_count; i++) {

@@ -187,6 +187,17 @@ class ReportTest(harness.CommandLineTest):
                           stderr=subprocess.DEVNULL)
         self.assertTrue(self.report(log)['files'])
 
+    def test_without_a_trace(self):
+        """Counters tell no phases and findings: that is not known, it is not nothing."""
+        log = self.record('dd', 'if=/dev/zero', 'of=' + self.path('out'), 'bs=1k', 'count=50', options=('--trace-file', '/none'))
+        self.assertIs(self.json('info', '--json', log)['job']['trace'], False)
+        text = self.expect(0, 'report', log).stdout.decode()
+        self.assertIn('Not known: findings come from a trace', text)
+        self.assertIn('The log has no trace, only counters', text)
+        for untrue in ('no known pattern', 'at most 0', 'No bytes'):
+            self.assertNotIn(untrue, text)
+        self.assertEqual(self.json('report', '--json', log)['timeline']['bins']['count'], 0)
+
     def test_usage(self):
         log = self.record_program()
         self.expect_error(2, 'report')

@@ -2,7 +2,7 @@
 import { baseName } from './format.mjs';
 
 // A log that another program made may have counters only.
-export const lacksTrace = ({ job }) => Boolean(job.import && !job.import.trace);
+export const lacksTrace = ({ job }) => !job.job.trace;
 export const needsTrace = (what) => `Not known: ${what} come from a trace, and this log has none.`;
 
 export function processNames(document) {
