@@ -33,6 +33,8 @@ uint32_t replay_main_program(const struct model *model) { return model_main_prog
 
 int replay_check_model(const struct model *model, const char *name, const char *verb, struct problem *problem) {
     if (model->phases && (model->files || !model->unphased_inherited)) return 0;
+    if (model->unphased_untraced)
+        return problem_set(problem, ERR_NOTHING, name, "its I/O is in counters only, not in a trace");
     if (!model->unphased_inherited) return problem_set(problem, ERR_NOTHING, name, "it has no I/O to %s", verb);
     return problem_set(problem, ERR_NOTHING, name,
                        "all its I/O is on files that were open before it began: --standard-streams uses these");

@@ -710,6 +710,8 @@ for i in range(20):
     def test_nothing_to_replay(self):
         log = self.record('true')
         self.assertIn('it has no I/O to replay', self.expect_error(1, 'replay', log, '--on', self.target))
+        log = self.record('dd', 'if=/dev/zero', 'of=' + self.path('out'), 'count=5', options=('--force', '--trace-file', '/none'))
+        self.assertIn('in counters only', self.expect_error(1, 'replay', log, '--on', self.target))
 
     def test_errors(self):
         log = self.write()
