@@ -182,7 +182,9 @@ static int decode_next(struct log_cursor *cursor) {
         log_note_damage(cursor->log, cursor->place, claimed > cursor->decoded ? claimed - cursor->decoded : 0,
                         ns_of(cursor, cursor->decoder.clock));
     }
-    return cursor->comm ? note_behind(cursor) : 0;
+    if (!cursor->comm || cursor->is_over) return 0;
+    cursor->is_over = true; // who sorts events comes here twice
+    return note_behind(cursor);
 }
 
 static int keep_event(struct log_cursor *cursor) {
@@ -230,7 +232,7 @@ int log_cursor_start(struct log_cursor *cursor, const struct log_place *place, s
     cursor->comm = comm;
     cursor->stream = block.stream;
     cursor->sorted = block.flags & BLOCK_SORTED;
-    cursor->failed = cursor->is_plain = false;
+    cursor->failed = cursor->is_over = cursor->is_plain = false;
     cursor->last_thread = 0;
     cursor->decoded = 0;
     cursor->key_count = cursor->key_at = 0;

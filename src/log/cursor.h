@@ -64,6 +64,7 @@ struct log_cursor {
     uint32_t stream;
     bool sorted;         // events are decoded on demand
     bool failed;         // the rest of the block is damaged
+    bool is_over;        // what is behind the last event has been noted
     uint64_t decoded;    // events so far
     struct bytes stored; // the block as stored in the file
     struct bytes raw;    // the decompressed block
