@@ -9,7 +9,7 @@
 
 enum { KNOWN_NAME_LEAST = sizeof(uint64_t) }; // bytes, with the zero: shorter ones are looked up
 
-static inline uint64_t known_name_word(const char *text) {
+static inline __attribute__((no_sanitize_address)) uint64_t known_name_word(const char *text) {
     uint64_t word;
     memcpy(&word, text, sizeof word);
     return word;
