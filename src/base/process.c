@@ -90,6 +90,15 @@ bool process_is_running(pid_t pid) {
     return process_stat(pid, &stat) && stat.state != 'Z' && stat.state != 'X';
 }
 
+sigset_t process_ending_signals(void) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    return signals;
+}
+
 int process_enter_group(const char *procs) { return procs ? io_write_text(procs, "0") : 0; }
 
 bool process_start_guard(int *guard_fd) {

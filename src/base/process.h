@@ -1,6 +1,7 @@
 // Other processes: what the kernel shows about them in /proc, and a guard that survives this one.
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,6 +24,9 @@ bool process_reap(pid_t pid, int *status, uint64_t chars[2], bool *chars_known);
 
 // False also for a process that has ended and was not reaped yet.
 bool process_is_running(pid_t pid);
+
+// Those by which a user ends a program: SIGINT, SIGTERM, SIGHUP.
+sigset_t process_ending_signals(void);
 
 // Moves this process into a cgroup, and so what it starts from then on; `procs` is the group's file cgroup.procs. NULL:
 // it stays where it is.

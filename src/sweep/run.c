@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/process.h"
 #include "base/settings.h"
 #include "base/text_list.h"
 #include "log/log.h"
@@ -207,22 +208,13 @@ static int run_program(struct running *r) {
 
 // --- the process
 
-static sigset_t ending_signals(void) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    return signals;
-}
-
 void run_hold_signals(sigset_t *before) {
-    sigset_t ending = ending_signals();
+    sigset_t ending = process_ending_signals();
     sigprocmask(SIG_BLOCK, &ending, before);
 }
 
 static void be_child(struct running *r, pid_t parent, int report) {
-    sigset_t ending = ending_signals();
+    sigset_t ending = process_ending_signals();
     setpgid(0, 0);                    // signals of the terminal are for the parent
     prctl(PR_SET_PDEATHSIG, SIGKILL); // the workspace's guard then ends the rest
     if (getppid() != parent) _exit(1);
@@ -253,7 +245,7 @@ static void end_child(pid_t child) {
 // Returns 0 when the child has told its result, or ended. Ranks whose neighbour was killed for its memory may wait for
 // it forever.
 static int await(pid_t child, int report, struct sweeping *sweeping, struct run_result *result) {
-    sigset_t ending = ending_signals();
+    sigset_t ending = process_ending_signals();
     int status;
     double killed = 0;
     for (;;) {

@@ -17,15 +17,6 @@
 
 const struct target_outcome target_killed = {-EIO, "killed while it was made"};
 
-static sigset_t ending_signals(void) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    return signals;
-}
-
 void guard_tell(int outcome_pipe, int code, const char *why) {
     struct target_outcome outcome = {.code = code};
     snprintf(outcome.why, sizeof outcome.why, "%s", why);
@@ -34,7 +25,7 @@ void guard_tell(int outcome_pipe, int code, const char *why) {
 }
 
 static int be_keeper(const struct guard_work *work, pid_t guard, int outcome_pipe) {
-    sigset_t signals = ending_signals();
+    sigset_t signals = process_ending_signals();
     setsid(); // a signal to the guard's terminal or process group must not kill both
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != guard) return 1;
@@ -44,7 +35,7 @@ static int be_keeper(const struct guard_work *work, pid_t guard, int outcome_pip
 
 // A signal meanwhile is for the keeper: it need not finish what it makes.
 static void await_report(int report, pid_t keeper, struct target_outcome *outcome) {
-    sigset_t ending = ending_signals();
+    sigset_t ending = process_ending_signals();
     struct signalfd_siginfo about;
     int signals = signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
     struct pollfd events[] = {{.fd = report, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
@@ -85,7 +76,7 @@ static void await_end(const struct guard_work *work, pid_t keeper, const sigset_
 
 int guard_run(const struct guard_work *work, target_ready *ready, void *ready_context) {
     struct target_outcome outcome = {0};
-    sigset_t signals = ending_signals();
+    sigset_t signals = process_ending_signals();
     sigaddset(&signals, SIGCHLD);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     prctl(PR_SET_CHILD_SUBREAPER, 1UL);
