@@ -17,11 +17,7 @@
 #include "log/log.h"
 #include "pack/pack.h"
 #include "test_pack_image.h"
-
-struct place {
-    char spills[64];
-    char log[64];
-};
+#include "test_pack_place.h"
 
 // Stands in for libc's: what the log's file got, and what it answers.
 static struct {
@@ -36,23 +32,6 @@ int fdatasync(int fd) {
     sync_seen.calls++;
     errno = sync_seen.error;
     return sync_seen.error ? -1 : 0;
-}
-
-static int set_up(void **state) {
-    static struct place place;
-    strcpy(place.spills, "/tmp/ioseer-test-XXXXXX");
-    if (!mkdtemp(place.spills)) return -1;
-    snprintf(place.log, sizeof place.log, "%.50s.log", place.spills);
-    *state = &place;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    const struct place *place = *state;
-    unlink(place->log);
-    rmdir(place->log);
-    pack_remove_directory(place->spills);
-    return 0;
 }
 
 static void save(const struct place *place, struct image *image, const char *name) {

@@ -18,29 +18,9 @@
 #include "log/log.h"
 #include "pack/pack.h"
 #include "test_pack_image.h"
+#include "test_pack_place.h"
 
 enum { RANKS = 600, PER_HOST = 64, FIRST_PID = 4000000, PART = 77, OTHER_PART = 78 };
-
-struct place {
-    char spills[64];
-    char log[64];
-};
-
-static int set_up(void **state) {
-    static struct place place;
-    strcpy(place.spills, "/tmp/ioseer-test-XXXXXX");
-    if (!mkdtemp(place.spills)) return -1;
-    snprintf(place.log, sizeof place.log, "%.50s.log", place.spills);
-    *state = &place;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    const struct place *place = *state;
-    unlink(place->log);
-    pack_remove_directory(place->spills);
-    return 0;
-}
 
 static void write_file(const struct place *place, const char *name, const void *data, size_t len) {
     char path[128];

@@ -14,17 +14,13 @@
 #include "log/log.h"
 #include "pack/pack.h"
 #include "test_pack_image.h"
+#include "test_pack_place.h"
 
 #define START_NS 1000000000.0 // of the job, on the clocks of its host
 #define BEGIN_S 0.1           // of each process, since then
 #define EARLY_S 0.5
 #define LATE_S 8.0
 #define END_S 8.5
-
-struct place {
-    char spills[64];
-    char log[64];
-};
 
 // A host whose clocks are `ahead_ns` ahead of the true time, and run faster by `drift`.
 struct host {
@@ -97,22 +93,6 @@ static void save(const struct place *place, struct image *image, const char *nam
     assert_int_equal(write(fd, image->data, image->len), image->len);
     close(fd);
     free(image->data);
-}
-
-static int set_up(void **state) {
-    static struct place place;
-    strcpy(place.spills, "/tmp/ioseer-test-XXXXXX");
-    if (!mkdtemp(place.spills)) return -1;
-    snprintf(place.log, sizeof place.log, "%.50s.log", place.spills);
-    *state = &place;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    const struct place *place = *state;
-    unlink(place->log);
-    pack_remove_directory(place->spills);
-    return 0;
 }
 
 static struct log *pack_and_open(const struct place *place, const char *host) {
