@@ -16,6 +16,7 @@ static const char *const measure_names[SLOWER_MEASURES] = {[SLOWER_RUN] = "run_t
 
 bool answer_is_known(const struct answer_column *column, const struct store_value *value) {
     bool has_unknown = column->kind == ANSWER_SHARE || column->kind == ANSWER_NS;
+    if (column->kind == ANSWER_START && store_integer(value) == 0) return false; // the beginning of the log is damaged
     return value->kind != STORE_NULL && !(has_unknown && store_real(value) < 0);
 }
 

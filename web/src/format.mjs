@@ -38,6 +38,7 @@ export function longTime(value) {
 
 // A moment, in local time.
 export function moment(epoch) {
+    if (epoch === null) return unknown;
     const date = new Date(epoch * 1000);
     if (!Number.isFinite(date.getTime())) return unknown;
     const two = (value) => String(value).padStart(2, '0');
